@@ -118,6 +118,7 @@ ARGS_pooled_first_stage = $(BENCH_INDEX)
 ARGS_seeds             = $(BENCH_CORPUS)
 ARGS_serve_floor       =
 ARGS_serve_latency     = --index $(BENCH_INDEX)
+ARGS_serve_slow_bodies = --index $(BENCH_INDEX)
 ARGS_serving           = --index $(BENCH_INDEX) --json .cache/bench/serving.json
 ARGS_corpus_scale      = --sizes 10000,$(BENCH_PAPERS)
 ARGS_import_scale      = --papers $(BENCH_PAPERS)
@@ -138,12 +139,14 @@ bench: $(BENCH) | $(BENCH_CORPUS) ## the measurements under benchmarks/ (BENCHMA
 	@$(foreach script,$(BENCHMARKS),echo "== $(script)"; \
 		$(BIN)/python -m benchmarks.$(basename $(notdir $(script))) $(ARGS_$(basename $(notdir $(script)))) || exit 1;)
 
-serve-bench: $(BENCH) | $(BENCH_CORPUS) ## the endpoint under load, overload and the death of its processes (INDEX=folder, MODEL=folder)
+serve-bench: $(BENCH) | $(BENCH_CORPUS) ## the endpoint under load, overload, deaths, slow bodies and generated cases (INDEX=folder, MODEL=folder)
 	$(if $(INDEX),,$(BIN)/cocite index build $(BENCH_CORPUS) --to $(BENCH_INDEX))
 	$(BIN)/python -m benchmarks.serve_latency $(SERVED) $(if $(MODEL),--model $(MODEL)) --clients 1,8
 	$(BIN)/python -m benchmarks.serving $(SERVED) --seconds 60
 	$(BIN)/python -m benchmarks.serve_deaths $(SERVED) $(if $(MODEL),--model $(MODEL))
 	$(BIN)/python -m benchmarks.serve_rollouts $(SERVED)
+	$(BIN)/python -m benchmarks.serve_slow_bodies $(SERVED)
+	$(BIN)/python -m benchmarks.serve_cases
 
 # Without an environment it runs in the Python that is there: little may be installed beside a GPU.
 gpu-bench: ## training and scoring beside their limit on this machine's GPU, tiny without one (PARTS=training, JSON=file)

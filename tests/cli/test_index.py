@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 from helpers.command_line import call
 from helpers.synthetic import SyntheticCorpora
+from helpers.tiny_bert import tiny_bert
+
+from cocite.systems.sentence_encoder.recipe import SentenceRecipe, save_sentence_encoder
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +60,25 @@ def test_build_add_remove_list_verify(
     assert "61 of 62" in out
     code, out, _ = call(capsys, "index", "verify", index, "--json")
     assert json.loads(out)["ok"] is True
+
+
+def test_new_vectors_with_another_model(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index, models = tmp_path / "index", [tmp_path / "first", tmp_path / "second"]
+    for seed, model in enumerate(models):
+        bert = tiny_bert(tmp_path / f"bert-{seed}", [], seed=seed)
+        save_sentence_encoder(model / "sentence", SentenceRecipe(encoder=str(bert), max_tokens=16), {})
+    call(capsys, "index", "build", store, "--to", index, "--model", models[0])
+    code, out, err = call(capsys, "index", "reembed", index, "--model", models[0])
+    assert code == 0, err
+    assert "no version is made" in err
+    assert "version 000001 is current" in out
+    code, out, _ = call(capsys, "index", "reembed", index, "--model", models[1], "--json")
+    done = json.loads(out)
+    assert (code, done["version"], done["encoded"]) == (0, "000002", ["sentence"])
+    code, out, _ = call(capsys, "index", "reembed", index, "--model", models[1], "--json")
+    assert (json.loads(out)["version"], json.loads(out)["encoded"]) == ("000002", [])
 
 
 def test_an_index_in_shards_is_changed_listed_and_verified(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,10 +19,13 @@ import kubernetes_validate
 import pytest
 import ray
 import yaml
+from helpers.served_texts import texts_folders
 from helpers.sources import ROOT
+from helpers.tiny_bert import tiny_bert
 from helpers.usage_commands import parsed
 from ray.serve.schema import ServeDeploySchema
 
+from cocite.systems.sentence_encoder.recipe import SentenceRecipe, save_sentence_encoder
 from cocite_serve.endpoint import ENVIRONMENT
 from cocite_serve.proxy import CALLBACK
 from cocite_serve.replicas.names import GATEWAYS, STAGES
@@ -231,8 +236,39 @@ def test_the_command_of_a_job_is_one_of_cocite_and_its_cluster_is_there(name: st
     assert cluster == only("jobs", "RayCluster")["metadata"]["name"]
 
 
-def nightly() -> dict[str, Any]:
-    return only("serving", "CronJob")["spec"]["jobTemplate"]["spec"]["template"]["spec"]  # type: ignore[no-any-return]
+def cron_job(name: str) -> dict[str, Any]:
+    [found] = [r for r in rendered("serving") if (r["kind"], r["metadata"]["name"]) == ("CronJob", name)]
+    return found["spec"]  # type: ignore[no-any-return]
+
+
+def pod_of(name: str) -> dict[str, Any]:
+    return cron_job(name)["jobTemplate"]["spec"]["template"]["spec"]  # type: ignore[no-any-return]
+
+
+def scripts(name: str) -> tuple[str, str]:
+    """What a CronJob does with the index, and how it rolls that out."""
+    pod = pod_of(name)
+    return pod["initContainers"][0]["args"][0], pod["containers"][0]["args"][0]
+
+
+def telling_kubectl(folder: Path) -> None:
+    """A kubectl in ``folder/bin`` that tells what it was asked: no server is here to ask."""
+    kubectl = folder / "bin" / "kubectl"
+    kubectl.parent.mkdir()
+    kubectl.write_text('#!/bin/sh\nfor word in "$@"; do echo "$word"; done\n')
+    kubectl.chmod(0o755)
+
+
+def assert_rolls_out(asked: subprocess.CompletedProcess[str], version: str) -> None:
+    """Hold a roll-out to the annotation that the head of the service has."""
+    assert asked.returncode == 0, asked.stderr
+    *words, patch = asked.stdout.splitlines()
+    assert words[:3] == ["patch", "rayservice", "cocite"]
+    head = json.loads(patch)["spec"]["rayClusterConfig"]["headGroupSpec"]
+    changed = head["template"]["metadata"]["annotations"]
+    service = only("serving", "RayService")["spec"]["rayClusterConfig"]["headGroupSpec"]
+    assert changed == {"cocite/release": version}
+    assert changed.keys() == service["template"]["metadata"]["annotations"].keys()
 
 
 def run_in(folder: Path, script: str, **replaced: str) -> subprocess.CompletedProcess[str]:
@@ -240,7 +276,11 @@ def run_in(folder: Path, script: str, **replaced: str) -> subprocess.CompletedPr
     for path in ("data", "cache"):
         script = script.replace(f"/{path}/", f"{folder}/{path}/")
     binaries = Path(sys.executable).parent
-    environment = {"PATH": f"{folder}/bin:{binaries}:/usr/bin:/bin", "HOME": str(folder)}
+    environment = {
+        "PATH": f"{folder}/bin:{binaries}:/usr/bin:/bin",
+        "HOME": str(folder),
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),  # the cocite that these tests import
+    }
     return subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script], capture_output=True, text=True, env=environment
     )
@@ -251,12 +291,10 @@ def test_the_nightly_job_adds_what_came_in_and_rolls_it_out(tmp_path: Path) -> N
     from cocite.retrieval.index.snapshot import IndexSnapshot
 
     IndexSnapshot.create(build_starter(tmp_path / "corpus"), tmp_path / "data" / "index")
-    for path in ("data/incoming", "cache", "bin"):
+    for path in ("data/incoming", "cache"):
         (tmp_path / path).mkdir()
-    add, roll_out = nightly()["initContainers"][0]["args"][0], nightly()["containers"][0]["args"][0]
-    kubectl = tmp_path / "bin" / "kubectl"  # no server is here to ask: it tells what it was asked
-    kubectl.write_text('#!/bin/sh\nfor word in "$@"; do echo "$word"; done\n')
-    kubectl.chmod(0o755)
+    add, roll_out = scripts("cocite-nightly")
+    telling_kubectl(tmp_path)
 
     nothing = run_in(tmp_path, add)
     assert (nothing.returncode, nothing.stdout) == (0, "no new papers\n")
@@ -277,22 +315,60 @@ def test_the_nightly_job_adds_what_came_in_and_rolls_it_out(tmp_path: Path) -> N
     assert list((tmp_path / "data" / "incoming").iterdir()) == []
     assert len(list((tmp_path / "data" / "added").iterdir())) == 1
 
-    asked = run_in(tmp_path, roll_out)
-    assert asked.returncode == 0, asked.stderr
-    *words, patch = asked.stdout.splitlines()
-    assert words[:3] == ["patch", "rayservice", "cocite"]
-    changed = json.loads(patch)["spec"]["rayClusterConfig"]["headGroupSpec"]["template"]["metadata"][
-        "annotations"
-    ]
-    service = only("serving", "RayService")["spec"]["rayClusterConfig"]["headGroupSpec"]["template"][
-        "metadata"
-    ]
-    assert changed == {"cocite/release": "000002"}
-    assert changed.keys() == service["annotations"].keys()
+    assert_rolls_out(run_in(tmp_path, roll_out), "000002")
 
 
-def test_the_nightly_commands_are_cocites() -> None:
-    lines = [line.strip() for line in nightly()["initContainers"][0]["args"][0].splitlines()]
+def test_new_vectors_are_made_where_the_model_is_another_and_rolled_out(tmp_path: Path) -> None:
+    from cocite.retrieval.index.snapshot import IndexSnapshot
+
+    model, index = texts_folders(tmp_path / "data")
+    (tmp_path / "cache").mkdir()
+    reembed, roll_out = scripts("cocite-reembed")
+    telling_kubectl(tmp_path)
+
+    same = run_in(tmp_path, reembed)
+    assert same.returncode == 0, same.stderr
+    assert "no version is made" in same.stderr
+    assert run_in(tmp_path, roll_out).stdout == ""
+
+    before = IndexSnapshot.open(index).encoder_ids["sentence"]
+    bert = tiny_bert(tmp_path / "other-bert", ["parsing"], seed=2)
+    shutil.rmtree(model / "sentence")
+    save_sentence_encoder(model / "sentence", SentenceRecipe(encoder=str(bert), max_tokens=32), {})
+    done = run_in(tmp_path, reembed)
+    assert done.returncode == 0, done.stderr
+    assert IndexSnapshot.open(index).encoder_ids.keys() == {"sentence"}
+    assert IndexSnapshot.open(index).encoder_ids["sentence"] != before
+    assert_rolls_out(run_in(tmp_path, roll_out), "000002")
+
+
+def test_the_job_of_new_vectors_is_suspended_and_ends_before_the_nightly_one() -> None:
+    reembed, nightly = cron_job("cocite-reembed"), cron_job("cocite-nightly")
+    assert reembed["suspend"] is True
+    ends = hour_of(reembed) + reembed["jobTemplate"]["spec"]["activeDeadlineSeconds"] / 3600
+    assert ends <= 24 + hour_of(nightly)
+    assert hour_of(nightly) + nightly["jobTemplate"]["spec"]["activeDeadlineSeconds"] / 3600 <= hour_of(
+        reembed
+    )
+    # The network policy and the role of the nightly job are this one's, too.
+    [policy] = [r for r in rendered("serving") if r["metadata"]["name"] == "nightly"]
+    labels = reembed["jobTemplate"]["spec"]["template"]["metadata"]["labels"]
+    assert policy["spec"]["podSelector"]["matchLabels"] == labels
+    assert (
+        pod_of("cocite-reembed")["serviceAccountName"]
+        == only("serving", "ServiceAccount")["metadata"]["name"]
+    )
+
+
+def hour_of(spec: dict[str, Any]) -> float:
+    """When a CronJob begins, in hours of the day."""
+    minute, hour, *_ = spec["schedule"].split()
+    return int(hour) + int(minute) / 60
+
+
+@pytest.mark.parametrize(("name", "action"), [("cocite-nightly", "add"), ("cocite-reembed", "reembed")])
+def test_the_commands_of_a_cron_job_are_cocites(name: str, action: str) -> None:
+    lines = [line.strip() for line in scripts(name)[0].splitlines()]
     [command] = [line for line in lines if line.startswith("cocite ")]
     assert parsed(command)["keep"] == 3
-    assert shlex.split(command)[:3] == ["cocite", "index", "add"]
+    assert shlex.split(command)[:3] == ["cocite", "index", action]

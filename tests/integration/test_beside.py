@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import time
@@ -91,7 +92,17 @@ def test_interleaved_answers_are_clicked_and_a_dead_release_disturbs_nobody(
         assert (version["index_version"], version["beside"]["index_version"]) == ("000002", "000001")
         assert (version["beside"]["traffic"], version["refused"]) == ("interleave", [])
 
-        # A request names its release.
+        # A request names its release, one of those that the endpoint tells of.
+        assert version["releases"] == ["served", "beside"]
+        unknown = ASKED | {"release": "challenger"}
+        sentence = "release: no release 'challenger' is loaded; the names are 'served' and 'beside'."
+        refused = client.http.post("/v1/recommend", json=unknown)
+        assert (refused.status_code, refused.json()["error"]) == (422, sentence)
+        assert refused.json()["field"] == "release"
+        lines = client.http.post("/v1/recommend/batch", json=[unknown, ASKED | {"release": "beside"}]).text
+        of_batch = {line["index"]: line for line in map(json.loads, lines.splitlines())}
+        assert (of_batch[0]["status"], of_batch[0]["problem"]["error"]) == (422, sentence)
+        assert of_batch[1]["answer"]["index_version"] == "000001"
         served, beside = client.ask(release="served"), client.ask(release="beside")
         assert (served["release"], served["index_version"]) == ("served", "000002")
         assert (beside["release"], beside["index_version"]) == ("beside", "000001")

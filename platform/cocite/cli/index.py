@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cocite.cli.console import out, print_json, print_table, progress_bar
+from cocite.cli.console import out, print_json, print_note, print_table, progress_bar
 from cocite.cli.index_build import build, model_encoders, print_version, vector_kinds
-from cocite.cli.locations import shown, with_local_paths
+from cocite.cli.locations import INPUT, shown, with_local_paths
 from cocite.cli.options import (
     EncodersOption,
     IndexArgument,
@@ -85,6 +85,42 @@ def remove(
 
     new = remove_papers(index, ids, keep=keep)
     print_version(new.version, new.manifest.meta, shown(index), as_json, removed=len(set(ids)))
+
+
+@app.command()
+@with_local_paths
+def reembed(
+    index: IndexArgument,
+    model: Annotated[
+        Path, typer.Option("--model", **INPUT, help="Model folder whose encoders make the vectors.")
+    ],
+    keep: KeepOption = 2,
+    as_json: JsonOption = False,
+    _no_verify: NoVerifyOption = False,
+) -> None:
+    """Make the vectors of all papers anew with another model; what else the index holds stays.
+
+    Papers that were added or removed stay so. Where the vectors are those of the model already, no version is made.
+    An index in shards is built again instead, of vectors that `cocite embed` made.
+    """
+    from cocite.retrieval.index.changes import reembed_papers
+    from cocite.retrieval.index.snapshot import current_meta
+    from cocite.retrieval.index.versions import VersionedFolder
+
+    encoders = model_encoders(model)
+    present = current_meta(index)
+    with progress_bar("encoding papers", total=int(present["papers"]) * len(encoders)) as advance:
+        new = reembed_papers(index, encoders, keep=keep, advance=advance)
+    if new is None:
+        version = VersionedFolder(index).current()
+        if not as_json:
+            print_note("the vectors are those of the model, and no version is made")
+        print_version(version, present, shown(index), as_json, encoded=[])
+        return
+    encoded = [
+        name for name, id_ in new.encoder_ids.items() if present.get("encoder_ids", {}).get(name) != id_
+    ]
+    print_version(new.version, new.manifest.meta, shown(index), as_json, encoded=encoded)
 
 
 @app.command()

@@ -118,6 +118,7 @@ def build_app(
             registered=_registered(backend),
             refused=list(backend.refused),
             beside=_beside(backend, settings),
+            releases=["served"] if backend.beside is None else ["served", "beside"],
             **versions_of(backend),
         )
 

@@ -12,7 +12,7 @@ from pydantic import (
     model_validator,
 )
 
-from cocite_serve.http.query_fields import Milliseconds, Name, Share, Text, Whole, Year
+from cocite_serve.http.query_fields import Milliseconds, Name, ReleaseChoice, Share, Text, Whole, Year
 
 
 class RecommendOptions(BaseModel):
@@ -92,10 +92,10 @@ class RecommendOptions(BaseModel):
         "reason that it could read next to none, the request is refused at once with 429.",
     )
 
-    release: Literal["served", "beside"] | None = Field(
+    release: ReleaseChoice | None = Field(
         default=None,
-        description="Which release answers, where a second one is loaded beside the served one. Default: as the server "
-        "divides its traffic. With `page`: the release of that list.",
+        description="Which release answers: one of `releases` of `GET /v1/version`; 422 with the names that there are "
+        "where it is another. Default: as the server divides its traffic. With `page`: the release of that list.",
     )
     client: str = Field(
         default="",

@@ -5,6 +5,7 @@ No ``from __future__ import annotations`` here: FastAPI reads this module.
 
 import logging
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -176,14 +177,20 @@ def check_lengths(values: list[str], name: str, limits: Limits) -> None:
         raise InputError(f"a value may have at most {limits.title_chars:,} characters", where=name)
 
 
-def require_served(release: str | None) -> None:
-    """Refuse a request that names a second release, where none is loaded.
+def require_release(release: str | None, loaded: Sequence[str] = ("served",)) -> None:
+    """Refuse a request that names a release which is not loaded.
+
+    Args:
+        release: that the request names; None: it names none.
+        loaded: the names that there are.
 
     Raises:
-        InputError: names the field (``where``).
+        InputError: names the field (``where``), and the names that there are.
     """
-    if release not in (None, "served"):
-        raise InputError("no release is loaded beside the served one", where="release")
+    if release is not None and release not in loaded:
+        names = " and ".join(repr(name) for name in loaded)
+        there_are = f"the names are {names}" if len(loaded) > 1 else f"the only name is {names}"
+        raise InputError(f"no release {release!r} is loaded; {there_are}", where="release")
 
 
 def add_handlers(app: FastAPI, settings: ServeSettings) -> None:

@@ -98,6 +98,9 @@ class Version(BaseModel):
     beside: BesideRelease | None = Field(
         default=None, description="The second release that is loaded; null where there is none."
     )
+    releases: list[Literal["served", "beside"]] = Field(
+        default=["served"], description="What the field `release` of a request may name."
+    )
     papers: int
     year_from: int | None = Field(default=None, description="Year of the oldest paper.")
     year_to: int | None = Field(default=None, description="Year of the newest paper.")

@@ -21,12 +21,12 @@ from cocite.protocols import Query
 from cocite_serve.beside_settings import BesideSettings
 from cocite_serve.comparison.ledger import Pair
 from cocite_serve.comparison.shares import EvenShare, has_client
-from cocite_serve.comparison.team_draft import Team, team_draft
+from cocite_serve.comparison.team_draft import TEAMS, Team, team_draft
 from cocite_serve.http.backend import Backend
 from cocite_serve.http.click_paths import Clicks
 from cocite_serve.http.conversion import Answer
 from cocite_serve.http.deadline import Deadline
-from cocite_serve.http.problems import OverloadedError
+from cocite_serve.http.problems import OverloadedError, require_release
 from cocite_serve.http.request_context import current
 from cocite_serve.replicas.moved_rows import moved_rows
 from cocite_serve.replicas.release_metrics import ReleaseMetrics
@@ -119,7 +119,12 @@ class TwoReleases:
         return served
 
     def chosen(self, release: str | None, client: str, /) -> Backend:
-        """What answers a request: as it names it, or as the traffic is divided."""
+        """What answers a request: as it names it, or as the traffic is divided.
+
+        Raises:
+            InputError: it names a release that is not loaded.
+        """
+        require_release(release, TEAMS)
         ask: Ask = partial(self._measured, "served")
         if release == "beside":
             return Chosen(self.beside, self._named)

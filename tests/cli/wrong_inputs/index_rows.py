@@ -130,6 +130,16 @@ ROWS = [
     wrong("a missing index", "index remove {missing} {id}", "missing: holds no index"),
     wrong("no version kept", "index remove {index} {id} --keep 0", "'--keep'"),
     wrong("a version that is not there", "index remove {lost_version} {id}", "000009", code=3),
+    # -- reembed
+    wrong("no model", "index reembed {index}", "Missing option '--model'"),
+    wrong("a missing model", "index reembed {index} --model {missing}", "missing"),
+    wrong(
+        "a model without an encoder", "index reembed {index} --model {a_folder}", "a_folder: holds none of"
+    ),
+    wrong("a missing index", "index reembed {missing} --model {model}", "missing: holds no index"),
+    wrong("a corpus for an index", "index reembed {corpus} --model {model}", "corpus: holds no index"),
+    wrong("no version kept", "index reembed {index} --model {model} --keep 0", "'--keep'"),
+    wrong("a version that is not there", "index reembed {lost_version} --model {model}", "000009", code=3),
     # -- verify, list
     *(
         row

@@ -77,6 +77,10 @@ def test_the_documented_call_of_rerank(endpoint: Running, recommender: Recommend
 def test_what_is_served_is_told(client: httpx.Client) -> None:
     assert client.get("/info").json()["model_type"].keys() == {"reranker"}
     assert client.get("/health").status_code == 200
+    assert client.get("/v1/version").json()["releases"] == ["served"]
+    refused = client.post("/v1/recommend", json={"title": "Parsing", "release": "beside"})
+    sentence = "release: no release 'beside' is loaded; the only name is 'served'."
+    assert (refused.status_code, refused.json()["error"]) == (422, sentence)
     head = client.head("/v1/version")
     assert (head.status_code, head.content) == (200, b"")
 

@@ -137,6 +137,33 @@ def test_additions_do_not_change_what_is_known_of_a_corpus_split_by_year(corpus:
     assert len(new.contexts) == len(old.contexts)
 
 
+def test_new_vectors_leave_all_else_as_it_is(corpus: Corpus, root: Path, encoder: HashEncoder) -> None:
+    gone = HashEncoder("gone-1", name="gone")
+    IndexSnapshot.create(corpus, root, known_until=2007, encoders=[encoder, gone])
+    IndexSnapshot.add(root, make_records(3, start=80, seed=9), encoders=[encoder, gone])
+    old = IndexSnapshot.remove(root, ["p4"])
+    encoder.encoded, other = 0, HashEncoder("other-1", dimension=8, name="other")
+    new = IndexSnapshot.reembed(root, [encoder, other])
+    assert (new.version, encoder.encoded, other.encoded) == ("000004", 0, 83)
+    assert new.encoder_ids == new.manifest.meta["encoder_ids"] == {"hash": "hash-1", "other": "other-1"}
+    assert new.manifest.meta["vectors"].keys() == {"hash", "other"}
+    assert (new.manifest.meta["known_until"], new.manifest.meta["alive"]) == (2007, 82)
+    queries = queries_of(corpus, range(60, 70))
+    assert_same_answers(new, old, queries)
+    for each in (encoder, other):
+        found = VectorRetriever(new, each).search(queries, 83).rows
+        assert 82 in found, each.name
+        assert 4 not in found, each.name
+    np.testing.assert_allclose(
+        new.vectors["other"].raw, other.encode_papers(new.corpus, np.arange(83)), atol=1e-6
+    )
+    # A new encoder of a name replaces the vectors, and papers are added by it from then on.
+    better = HashEncoder("hash-2")
+    assert IndexSnapshot.reembed(root, [better]).encoder_ids == {"hash": "hash-2"}
+    assert len(IndexSnapshot.add(root, make_records(1, start=83), encoders=[better])) == 84
+    verify_index(root)
+
+
 def test_removed_papers_are_not_retrieved_and_do_not_vote(
     corpus: Corpus, root: Path, encoder: HashEncoder
 ) -> None:

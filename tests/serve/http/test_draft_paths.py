@@ -227,7 +227,7 @@ NOT_READ = {"files": [{"name": "a.txt", "text": "We [CIT]."}]}
         ),
         (NOT_READ | {"authors": ["x"] * 4}, 422, "authors: at most 3 values"),
         (NOT_READ | {"venue": "x" * 101}, 422, "venue: at most 100 characters"),
-        (NOT_READ | {"release": "beside"}, 422, "release: no release is loaded beside"),
+        (NOT_READ | {"release": "beside"}, 422, "release: no release 'beside' is loaded"),
         (NOT_READ | {"file": 1}, 422, "file: there is no such field (did you mean 'files'?)"),
         (NOT_READ | {"bib": "x" * 20_000}, 413, "The request's body is larger than the 20,000 bytes"),
     ],

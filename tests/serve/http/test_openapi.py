@@ -52,6 +52,14 @@ def test_the_limits_in_force_are_told(description: Any) -> None:
     assert batch["application/json"]["schema"]["maxItems"] == LIMITS.batch
 
 
+def test_the_releases_that_a_request_may_name_are_told(description: Any) -> None:
+    schemas = description["components"]["schemas"]
+    for schema in ("RecommendRequest", "DraftRequest"):
+        names, null = schemas[schema]["properties"]["release"]["anyOf"]
+        assert (names, null) == ({"type": "string", "enum": ["served", "beside"]}, {"type": "null"})
+    assert schemas["Version"]["properties"]["releases"]["items"]["enum"] == ["served", "beside"]
+
+
 def test_what_may_be_tried_again_says_when() -> None:
     found = refusals(504)
     assert {status for status, response in found.items() if "Retry-After" in response.get("headers", {})} == {

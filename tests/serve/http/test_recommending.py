@@ -122,8 +122,11 @@ def test_a_page_continues_with_as_many_candidates_read_as_the_first_had(reader: 
 @pytest.mark.parametrize(
     ("given", "error"),
     [
-        ({"release": "beside"}, "release: no release is loaded beside the served one."),
-        ({"release": "other"}, "release: input should be 'served' or 'beside'."),
+        ({"release": "beside"}, "release: no release 'beside' is loaded; the only name is 'served'."),
+        ({"release": "other"}, "release: no release 'other' is loaded; the only name is 'served'."),
+        ({"release": ""}, "release: no release '' is loaded; the only name is 'served'."),
+        ({"release": "x" * 201}, "release: string should have at most 200 characters."),
+        ({"release": 1}, "release: input should be a valid string."),
         ({"client": "x" * 201}, "client: string should have at most 200 characters."),
     ],
 )

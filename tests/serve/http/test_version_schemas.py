@@ -10,11 +10,14 @@ from cocite_mlflow.references import ModelVersion
 
 
 def test_a_second_release_is_told_of(backend: InProcess) -> None:
-    assert client(backend).get("/v1/version").json()["beside"] is None
+    alone = client(backend).get("/v1/version").json()
+    assert (alone["beside"], alone["releases"]) == (None, ["served"])
     backend.beside = InProcess(backend.recommender)
     backend.beside.registered = ModelVersion("ranker", 4, "challenger")
     beside = {"index": Path("index"), "traffic": "split", "share": 0.25}
-    assert client(backend, beside=beside).get("/v1/version").json()["beside"] == {
+    version = client(backend, beside=beside).get("/v1/version").json()
+    assert version["releases"] == ["served", "beside"]
+    assert version["beside"] == {
         "model_version": backend.model_version,
         "index_version": backend.index_version,
         "registered": {"name": "ranker", "version": 4, "alias": "challenger"},

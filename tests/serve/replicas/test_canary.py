@@ -181,5 +181,7 @@ def test_a_page_goes_to_the_release_of_its_list() -> None:
 def test_a_request_that_names_another_release_is_refused() -> None:
     canary = trial_of(Release("000001"), Release("000002"), share=0.1, timeout_s=1)
     assert canary.chosen(None, "client") is canary.chosen("served", "") is canary
-    with pytest.raises(InputError, match="^release: no release is loaded beside the served one"):
+    with pytest.raises(
+        InputError, match="^release: no release 'beside' is loaded; the only name is 'served'"
+    ):
         canary.chosen("beside", "")

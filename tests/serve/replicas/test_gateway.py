@@ -334,7 +334,7 @@ def test_a_second_release_answers_beside_the_served_one_until_it_is_gone(two: An
 def test_a_second_release_that_does_not_answer_disturbs_nothing(two: Any, apps: dict[str, Handle]) -> None:
     asyncio.run(two.follow(Directions("cocite-stages-2", beside="cocite-beside-4")))  # there is none
     assert answered_by(two) == "000002"
-    with pytest.raises(InputError, match="no release is loaded beside the served one"):
+    with pytest.raises(InputError, match="no release 'beside' is loaded; the only name is 'served'"):
         two._backend.chosen("beside", "")
 
 

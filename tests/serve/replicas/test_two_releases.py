@@ -141,6 +141,15 @@ def test_a_request_that_names_a_release_is_answered_by_it() -> None:
     assert gateway.metrics.counts[-1] == ("beside", "failed")
 
 
+@pytest.mark.parametrize("traffic", ["none", "split", "interleave"])
+def test_a_release_that_is_not_there_is_refused_with_the_names_that_are(traffic: str) -> None:
+    gateway = Gateway(traffic)
+    refusal = "^release: no release 'other' is loaded; the names are 'served' and 'beside'$"
+    with pytest.raises(InputError, match=refusal):
+        gateway.both.chosen("other", "")
+    assert gateway.served.asked == gateway.beside.asked == []
+
+
 def test_without_traffic_the_other_release_is_asked_nothing() -> None:
     gateway = Gateway()
     assert [gateway.ask().release for _ in range(5)] == ["served"] * 5

@@ -1,4 +1,4 @@
-"""Adding papers to an index folder, and removing some, whether its current version is searched whole or in shards."""
+"""Changes of an index folder, whether it is searched whole or in shards: more papers, fewer, or other vectors."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from cocite.corpus.records import Record
+from cocite.errors import InputError
 from cocite.protocols import Encoder
 from cocite.retrieval.index.documents import Advance, ignore_progress
 from cocite.retrieval.index.opening import SavedIndex
@@ -54,6 +55,32 @@ def remove_papers(root: str | Path, ids: Sequence[str], *, keep: int = KEEP) -> 
     remove = remove_from_shards if _is_sharded(root) else IndexSnapshot.remove
     new: SavedIndex = remove(root, ids, keep=keep)
     return new
+
+
+def reembed_papers(
+    root: str | Path, encoders: Sequence[Encoder], *, keep: int = KEEP, advance: Advance = ignore_progress
+) -> IndexSnapshot | None:
+    """A new version with the vectors of some encoders, and of no others.
+
+    Args:
+        root, encoders, keep, advance: as in :meth:`~cocite.retrieval.index.snapshot.IndexSnapshot.reembed`.
+
+    Returns:
+        The new version; None where the current one has the vectors of these very encoders, so that none was made.
+
+    Raises:
+        InputError: the index is divided into shards.
+    """
+    meta = current_meta(root)
+    if shards := meta.get("shards"):
+        raise InputError(
+            f"the index is divided into {len(shards)} shards, whose vectors are not made here",
+            where=str(root),
+            hint="make them with `cocite embed`, and build the index again with --vectors-from",
+        )
+    if meta.get("encoder_ids", {}) == {encoder.name: encoder.id for encoder in encoders}:
+        return None
+    return IndexSnapshot.reembed(root, encoders, keep=keep, advance=advance)
 
 
 def _is_sharded(root: str | Path) -> bool:

@@ -9,6 +9,7 @@ contexts with the anchor texts, and the vectors of each encoder.
 | :meth:`BuildPlan.new` | build | build | build, or reuse those of another version |
 | :meth:`BuildPlan.with_history` | reuse | select | reuse |
 | :meth:`BuildPlan.with_vectors` | reuse | reuse | build one encoder's, reuse the others' |
+| :meth:`BuildPlan.with_encoders` | reuse | reuse | build those of other encoders, reuse those of the same |
 | :meth:`BuildPlan.with_papers` | extend | extend | extend |
 | :meth:`BuildPlan.without_papers` | reuse | drop | reuse |
 
@@ -212,6 +213,27 @@ class BuildPlan:
             encoder_ids={**base.encoder_ids, encoder.name: encoder.id},
             base=base,
         )
+
+    @classmethod
+    def with_encoders(
+        cls, base: IndexParts, encoders: Sequence[Encoder], kinds: Mapping[str, str]
+    ) -> BuildPlan:
+        """The same index with the vectors of some encoders, and of no others.
+
+        Args:
+            base: an index, whose vectors of the same encoders are not made again.
+            encoders: each makes its vectors.
+            kinds: how built vectors are searched, by the encoder's name; ``auto`` where none is named.
+        """
+        vectors = {
+            encoder.name: VectorSource(Source.REUSE)
+            if base.encoder_ids.get(encoder.name) == encoder.id
+            else VectorSource(Source.BUILD, encoder, kinds.get(encoder.name, "auto"))
+            for encoder in encoders
+        }
+        plan = cls.with_history(base, base.history)
+        ids = {encoder.name: encoder.id for encoder in encoders}
+        return replace(plan, contexts=Source.REUSE, vectors=vectors, encoder_ids=ids)
 
     @classmethod
     def with_papers(

@@ -254,6 +254,43 @@ class IndexSnapshot(Index):
             old.close()
         return cls.open(root, verified=True)
 
+    @classmethod
+    def reembed(
+        cls,
+        root: str | Path,
+        encoders: Sequence[Encoder],
+        *,
+        keep: int = KEEP,
+        advance: Advance = ignore_progress,
+    ) -> IndexSnapshot:
+        """A new version with the vectors of some encoders, and of no others; all else stays, removed papers too.
+
+        Vectors of an encoder of the same id are linked. Those of a name are searched as before.
+
+        Args:
+            root: the index folder.
+            encoders: each makes its vectors of all papers.
+            keep: how many versions stay.
+            advance: receives the number of vectors made or linked since its last call.
+
+        Raises:
+            InputError: an encoder reads body sentences, and the index has left them out.
+        """
+        VersionedFolder(root).current()
+        meta: dict[str, Any] = {}
+        with new_version(Path(root), meta, keep) as folder:
+            old = cls.open(root)
+            if read_bodies(encoders):
+                old.corpus.require_bodies()
+            meta |= inherited_meta(old)
+            link_folder(old.path / "corpus", folder / "corpus")
+            kinds = old.manifest.meta.get("vectors")
+            plan = BuildPlan.with_encoders(old, encoders, kinds if isinstance(kinds, dict) else {})
+            meta["encoder_ids"] = dict(plan.encoder_ids)
+            meta |= write_parts(plan, folder, stored=old.path, advance=advance)
+            old.close()
+        return cls.open(root, verified=True)
+
     def close(self) -> None:
         """Release the version: it may be deleted once a newer one is there."""
         if self._lock is not None:

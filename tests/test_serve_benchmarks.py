@@ -1,0 +1,73 @@
+"""The pieces of the endpoint's benchmarks: what is counted of generated cases, and clients that send slowly."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("benchmarks.serve_cases", reason="run from a checkout")
+
+from benchmarks import serve_slow_bodies
+from benchmarks.serve_cases import counted
+from benchmarks.serve_slow_bodies import slow_clients
+
+
+def test_answers_and_failed_checks_are_counted(tmp_path: Path) -> None:
+    def finished(status: int | None, *checks: str) -> dict[str, Any]:
+        response = None if status is None else {"status_code": status}
+        failed = [{"name": name, "status": "failure"} for name in checks]
+        return {
+            "ScenarioFinished": {
+                "recorder": {
+                    "interactions": {"a": {"response": response}},
+                    "checks": {"a": [{"name": "not_a_server_error", "status": "success"}, *failed]},
+                }
+            }
+        }
+
+    events = [
+        {"EngineStarted": {"id": "x"}},
+        finished(200),
+        finished(422),
+        finished(200, "response_schema_conformance"),
+        finished(None),
+        {"ScenarioFinished": {"recorder": {"label": "one without requests"}}},
+    ]
+    file = tmp_path / "events.ndjson"
+    file.write_text("".join(json.dumps(event) + "\n" for event in events))
+    answers, failed = counted(file)
+    assert answers == {"200": 2, "422": 1, "none": 1}
+    assert failed == {"response_schema_conformance": 1}
+
+
+def test_slow_clients_send_byte_by_byte_until_they_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serve_slow_bodies, "PAUSE_S", 0.01)
+    statuses, heads, pieces = Counter[str](), list[bytes](), list[int]()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        for _ in range(4):
+            pieces.append(len(await reader.read(1000)))
+        writer.write(b"HTTP/1.1 408 Request Timeout\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async def run() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with server, slow_clients(f"http://127.0.0.1:{port}", 5, statuses):
+            async with asyncio.timeout(60):
+                while statuses["408"] < 15:
+                    await asyncio.sleep(0.01)
+
+    asyncio.run(run())
+    assert statuses.keys() == {"408"}
+    assert len(heads) >= 15, "whoever was answered begins anew"
+    assert heads[0].startswith(b"POST /v1/recommend HTTP/1.1\r\n")
+    # Two bytes may arrive together on a busy machine; a body that is sent at once would arrive as one piece.
+    assert sum(pieces) < 2 * len(pieces)
