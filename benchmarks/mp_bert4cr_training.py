@@ -6,7 +6,7 @@ The padded model is torch's own: ``nn.TransformerEncoder`` over all sentences, e
 and over all documents, each padded to the most sentences. Both have the same weights, and what they compute is checked
 to agree. Timed are a forward and a backward pass, in turn; the best of some counts. Documents are those of the small
 recipe (title, abstract, two sentences of the body): of a corpus where one is given, else of random tokens with lengths
-like the ACL corpus'. Prints, and writes to benchmarks/results/mp_bert4cr_training.json.
+like the ACL corpus'.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ from cocite.text.wordpiece import train_wordpiece
 from cocite.training.engine.flops import measured_peak
 from cocite.training.engine.memory import keep_freed_memory
 
-RESULTS = Path(__file__).parent / "results" / "mp_bert4cr_training.json"
 VOCABULARY = 16_000
 
 
@@ -217,7 +216,7 @@ def main(arguments: Sequence[str] | None = None) -> list[dict[str, Any]]:
     parser.add_argument("--tokens", type=int, default=64, help="of a sentence at most")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--json", type=Path, default=RESULTS)
+    parser.add_argument("--json", type=Path, help="file to write the results to")
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
     keep_freed_memory()  # as every training does
@@ -249,8 +248,8 @@ def main(arguments: Sequence[str] | None = None) -> list[dict[str, Any]]:
     print("  ".join(f"{name} {value}" for name, value in facts.items()))
     for row in rows:
         print("  ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{v}" for k, v in row.items()))
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps({**facts, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+    if options.json is not None:
+        options.json.write_text(json.dumps({**facts, "rows": rows}, indent=1) + "\n", encoding="utf-8")
     return rows
 
 

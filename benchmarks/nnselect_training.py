@@ -4,10 +4,10 @@ neighbours mined exhaustively against by inverted lists.
     python benchmarks/nnselect_training.py [--corpus STORE] [--papers 20000] [--steps 20]
     python benchmarks/nnselect_training.py --papers 200000 --mining [--mining-steps 100] [--seeds 0]
 
-Prints, and writes to benchmarks/results/nnselect_training.json, the CPU seconds of each part of a step. With
-``--mining`` it trains each seed twice instead, with exhaustive mining and with lists: the same steps in two epochs
-that each begin by mining. It prints the CPU seconds of each mining (vectors, search, and the choice of negatives), the
-recall, and the dev R@20 of both, and writes them to benchmarks/results/nnselect_mining.json. One thread.
+Prints the CPU seconds of each part of a step. With ``--mining`` it trains each seed twice instead, with exhaustive
+mining and with lists: the same steps in two epochs that each begin by mining. It prints the CPU seconds of each mining
+(vectors, search, and the choice of negatives), the recall, and the dev R@20 of both. ``--json`` names a file for the
+figures. One thread.
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ from cocite.training.engine.task import ContrastiveTask
 from cocite.training.engine.world import World
 from cocite.training.neighbour_search import NeighbourSearchSettings
 from cocite.training.periods import Periods, PeriodSettings
-
-RESULTS = Path(__file__).parent / "results" / "nnselect_training.json"
 
 
 def measure(task: NNSelectTask, steps: int, *, sparse: bool) -> dict[str, float]:
@@ -129,10 +127,13 @@ def compare_mining(periods: Periods, fields: FieldEncoder, options: argparse.Nam
         "steps": 2 * options.mining_steps,
         "trainings": rows,
     }
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.with_name("nnselect_mining.json").write_text(
-        json.dumps(result, indent=1) + "\n", encoding="utf-8"
-    )
+    write(result, options.json)
+
+
+def write(result: dict[str, Any], to: Path | None) -> None:
+    """Write the figures, where a file is named."""
+    if to is not None:
+        to.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -144,6 +145,7 @@ def main() -> None:
     parser.add_argument("--mining-steps", type=int, default=100, help="steps after each mining")
     parser.add_argument("--most", type=float, default=NeighbourSearchSettings().most, help="search.most")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    parser.add_argument("--json", type=Path, help="file to write the results to")
     options = parser.parse_args()
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
@@ -180,8 +182,7 @@ def main() -> None:
                 result["steps"].append(row)
                 shown = "  ".join(f"{k} {1000 * v:6.1f} ms" for k, v in parts.items())
                 print(f"{objective:9} {'lazy ' if lazy else 'dense'}  {shown}  {rate:7.0f} examples/s")
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    write(result, options.json)
 
 
 if __name__ == "__main__":
