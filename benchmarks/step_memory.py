@@ -73,6 +73,7 @@ def step_command(step: str, corpus: Path, index: Path | None, options: argparse.
     if step == "mine":
         return [sys.executable, "-m", "benchmarks.step_memory", "--mine", corpus, index, to]
     queries = options.work / "queries.jsonl"
+    to.mkdir()
     write_queries(Corpus.open(corpus, verified=True), queries)
     return [*COCITE, "rank", "--queries", queries, "--to", to / "run.trec", "--index", index, "--no-verify"]
 
@@ -98,13 +99,12 @@ def main() -> None:
     peaks: dict[str, list[float]] = {}
     for at, corpus in enumerate(options.corpus):
         index = options.index[at] if at < len(options.index) else None
+        papers = len(Corpus.open(corpus, verified=True))
         for step in options.steps.split(","):
             command = step_command(step, corpus, index, options)
-            (options.work / step).mkdir(exist_ok=True) if step == "rank" else None
             result: dict[str, Any] = measured([*command, *([] if step == "mine" else ["--json"])], LIMIT)
             result.pop("says", None)
             shutil.rmtree(options.work / step, ignore_errors=True)
-            papers = len(Corpus.open(corpus, verified=True))
             print(json.dumps({"step": step, "papers": papers, **result}), flush=True)
             if "failed" in result:
                 sys.exit(f"{step}: {result['failed']}")

@@ -164,7 +164,6 @@ def recommend(
     from cocite.drafts.report import Report, printable
     from cocite.drafts.suggestions import load_classifier, papers_of
     from cocite.drafts.suggestions import suggestions as suggested_sentences
-    from cocite.drafts.word_completion import DEFAULT_STYLE, complete_word
     from cocite.drafts.writing import check_destination
     from cocite.pipeline.options import Options
     from cocite.pipeline.recommender import Recommender
@@ -268,6 +267,9 @@ def recommend(
     more: dict[str, object] = {}
     if write or patch:
         if read.kind == "docx":
+            # The library for .docx is for these drafts alone.
+            from cocite.drafts.word_completion import DEFAULT_STYLE, complete_word
+
             reference_style = reference_style or ReferenceStyle.read(DEFAULT_STYLE)
             done = complete_word(path.read_bytes(), read, gaps, recommender.index.corpus, reference_style)
         else:

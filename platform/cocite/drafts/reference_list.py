@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from cocite.corpus.articles.printed_names import plain
-from cocite.corpus.articles.printed_titles import PRINTED_DOI, possible_titles
+from cocite.corpus.articles.printed_titles import possible_titles, printed_dois
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.drafts.bibliography import Bibliography, rows_of
@@ -102,11 +102,11 @@ def printed_in(texts: Sequence[str], corpus: Corpus) -> list[list[PrintedPaper]]
         texts[at] = text[:room]
         room -= len(texts[at])
     result: list[list[PrintedPaper]] = [[] for _ in texts]
-    dois = [(at, match) for at, text in enumerate(texts) for match in PRINTED_DOI.finditer(text)]
-    records = [PaperRecord("", "", doi=match[0].rstrip(".,;)")) for _, match in dois]
-    for (at, match), row in zip(dois, rows_of(records, corpus).tolist(), strict=True):
+    dois = [(at, doi) for at, text in enumerate(texts) for doi in printed_dois(text)]
+    records = [PaperRecord("", "", doi=doi.text) for _, doi in dois]
+    for (at, doi), row in zip(dois, rows_of(records, corpus).tolist(), strict=True):
         if row != NO_ROW:
-            result[at].append(PrintedPaper(True, len(match[0]), -match.start(), row))
+            result[at].append(PrintedPaper(True, doi.end - doi.start, -doi.start, row))
     runs = [(at, run) for at, text in enumerate(texts) for run in possible_titles(text)]
     rows = rows_of([PaperRecord("", run.text) for _, run in runs], corpus).tolist()
     hits = [(at, run, row) for (at, run), row in zip(runs, rows, strict=True) if row != NO_ROW]

@@ -55,7 +55,7 @@ def complete_word(
         raise InputError(
             "declares entities, so that it cannot be written", where=draft.file, hint="save it anew in Word"
         )
-    before = _lines(word)
+    before, parts = _lines(word), _parts(word)
     chosen = []
     for gap in sorted((gap for gap in advice if gap.papers), key=lambda gap: gap.gap.place.start):
         paragraph, start, end = _found(word, gap.gap.place)
@@ -79,7 +79,8 @@ def complete_word(
         references = [_without_number(one, number) for number, one in enumerate(references, 1)]
     listed.add(word, references)
     filled = {number for number, *_ in chosen}
-    finished = _saved(word, data, draft.file) if filled else data
+    changed = {path: xml for path, xml in _parts(word).items() if xml != parts[path]}
+    finished = with_parts(data, draft.file, changed) if filled else data
     return Completion(
         sources={draft.file: before},
         texts={draft.file: _lines(open_word(finished, draft.file))},
@@ -139,18 +140,7 @@ def _lines(word: WordFile) -> str:
     return "".join(f"{line}\n" for line in lines if line)
 
 
-def _saved(word: WordFile, data: bytes, name: str) -> bytes:
-    """The file with its text as it is now; parts whose text is what it was stay as they were."""
-    part = word.document.part
-    roots = {part.partname.membername: word.document.element, **word.notes}
-    old = open_word(data, name)
-    unchanged = {
-        old.document.part.partname.membername: old.document.element,
-        **old.notes,
-    }
-    parts = {path: serialize_part_xml(root) for path, root in roots.items()}
-    return with_parts(
-        data,
-        name,
-        {path: xml for path, xml in parts.items() if xml != serialize_part_xml(unchanged[path])},
-    )
+def _parts(word: WordFile) -> dict[str, bytes]:
+    """The parts of a file that hold its text, by their names in the archive."""
+    roots = {word.document.part.partname.membername: word.document.element, **word.notes}
+    return {path: serialize_part_xml(root) for path, root in roots.items()}

@@ -40,12 +40,8 @@ def check_destination(path: Path, opened: OpenedDraft, *, copies: bool) -> None:
             raise InputError(
                 f"holds {bib!r} already, from an earlier --write", where=str(path), hint="remove it there"
             )
-        destinations = [copy] if copies else []
-    elif is_word:
-        destinations = [copy] if copies else []
-    else:
-        beside = path.with_name(bib_name(draft))
-        destinations = [beside, copy] if copies else [beside]
+    beside = [] if is_word or path.suffix.lower() == ARCHIVE else [path.with_name(bib_name(draft))]
+    destinations = [*beside, copy] if copies else beside
     for destination in destinations:
         if destination.exists():
             raise InputError(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from cocite.corpus.arxiv import arxiv_number
@@ -69,8 +69,12 @@ def zotero_papers(name: str = "") -> Iterator[PaperRecord | None]:
         library, collection, where = "users/0/", name, PREFIX
         if name.startswith(GROUPS):
             group, _, collection = name.removeprefix(GROUPS).partition("/")
-            library, where = f"groups/{_group(client, group)}/", f"{PREFIX}{GROUPS}{group}/"
-        within = f"collections/{_collection(client, library, collection, where)}/" if collection else ""
+            library = f"groups/{_chosen(client, 'users/0/groups', 'id', group, PREFIX + GROUPS)}/"
+            where = f"{PREFIX}{GROUPS}{group}/"
+        collections = f"{library}collections"
+        within = (
+            f"collections/{_chosen(client, collections, 'key', collection, where)}/" if collection else ""
+        )
         for item in _pages(client, f"{library}{within}items/top"):
             data = item.get("data")
             if not isinstance(data, dict) or data.get("itemType") not in _NO_PAPER:
@@ -84,34 +88,20 @@ def _port() -> int:
     return int(raw)
 
 
-def _group(client: httpx.Client, name: str) -> str:
-    """The number of a group."""
-    names = _names(client, "users/0/groups", "id")
-    return _chosen(names, name, "groups", PREFIX + GROUPS)
-
-
-def _collection(client: httpx.Client, library: str, name: str, where: str) -> str:
-    """The key of a collection."""
-    names = _names(client, f"{library}collections", "key")
-    return _chosen(names, name, "collections", where)
-
-
-def _names(client: httpx.Client, path: str, key: str) -> dict[str, str]:
-    """The names of all objects of a path by their keys."""
+def _chosen(client: httpx.Client, path: str, field: str, name: str, where: str) -> str:
+    """What identifies the object of a path that a name means, by its key or number or else by its name in any case."""
     try:
-        return {_key(item, key): text(mapping(item, "data"), "name") for item in _pages(client, path, key)}
+        names = {
+            _key(item, field): text(mapping(item, "data"), "name") for item in _pages(client, path, field)
+        }
     except FieldError as error:
         raise _strange(str(error)) from error
-
-
-def _chosen(names: Mapping[str, str], name: str, noun: str, where: str) -> str:
-    """The key of what a name means, by its key or else by its name in any case."""
+    noun = path.rpartition("/")[2]
     keys = [key for key in names if key == name]
     keys = keys or [key for key, other in names.items() if other.casefold() == name.casefold()]
     if not keys:
-        one = noun.removesuffix("s")
         hint = nearest(name, filter(None, names.values()))
-        raise NotFoundError(f"no {one} {name!r}", where=where + name, hint=hint)
+        raise NotFoundError(f"no {noun.removesuffix('s')} {name!r}", where=where + name, hint=hint)
     if len(keys) > 1:
         hint = f"name one by its key: {' or '.join(where + key for key in sorted(keys)[:10])}"
         raise InputError(f"{len(keys)} {noun} are called {name!r}", where=where + name, hint=hint)

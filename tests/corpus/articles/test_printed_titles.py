@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cocite.corpus.articles.printed_titles import PRINTED_DOI, possible_titles
+from cocite.corpus.articles.printed_titles import possible_titles, printed_dois
 
 
 def titles(text: str) -> set[str]:
@@ -21,9 +21,10 @@ def test_titles_with_a_colon_and_commas() -> None:
 
 
 def test_a_doi() -> None:
-    match = PRINTED_DOI.search("At https://doi.org/10.18653/v1/P18-1001. More.")
-    assert match is not None
-    assert match[0] == "10.18653/v1/P18-1001."
+    text = "At https://doi.org/10.18653/v1/P18-1001. More."
+    [doi] = printed_dois(text)
+    assert text[doi.start : doi.end] == "10.18653/v1/P18-1001."
+    assert doi.text == "10.18653/v1/P18-1001"
 
 
 @given(st.text('ab .,:"', max_size=60))

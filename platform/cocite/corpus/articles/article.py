@@ -26,7 +26,7 @@ from cocite.corpus.articles.layout import (
 )
 from cocite.corpus.articles.limits import HINT, MAX_LINES, ReadingBudget
 from cocite.corpus.articles.marks import citation_marks
-from cocite.corpus.articles.printed_titles import PRINTED_DOI
+from cocite.corpus.articles.printed_titles import printed_dois
 from cocite.corpus.articles.references import split_references
 from cocite.corpus.arxiv import arxiv_number
 from cocite.corpus.records import OTHER_MARK, TARGET_MARK
@@ -135,7 +135,7 @@ def article_of(pages: PDFPages, *, last_year: int, check: Callable[[], None] = l
     for line in [rest, *(line.text for line in lines[begin:end])]:
         abstract = joined(abstract, line) if line else abstract
     front = [line.text for line in lines[:listed] if line.page == lines[0].page]
-    dois = {match[0].rstrip(".,;)").lower() for line in front for match in PRINTED_DOI.finditer(line)}
+    dois = {doi.text.lower() for line in front for doi in printed_dois(line)}
     stamp = next(filter(None, map(_STAMP.search, front)), None)
     head = [line.text for line in lines[: max(0, begin - 1) or _HEAD // 10]]
     return Article(

@@ -1,4 +1,4 @@
-"""Pieces of printed references that may be titles.
+"""Pieces of printed references that may be titles, and the DOIs in a text.
 
 Nothing says where in a reference the title is, so every piece between full stops, commas and quotation marks, and every
 run of a few such pieces, may be one.
@@ -15,8 +15,7 @@ _RUN = 4
 _WORDS = range(2, 41)
 """Words of a title that is looked up."""
 _SEPARATOR = re.compile(r"[.?!:,;]+(?=\s|$)|[\"“”„‘’«»()]|\s[-–—]\s")
-PRINTED_DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>]{1,200}")
-"""A DOI within a text; behind it may stand what ends a sentence."""
+_DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>]{1,200}")
 
 
 class Piece(NamedTuple):
@@ -30,6 +29,16 @@ class Piece(NamedTuple):
     text: str
     start: int
     end: int
+
+
+def printed_dois(text: str) -> list[Piece]:
+    """The DOIs in a text, without what ends a sentence or a bracket behind them; the places are those with it.
+
+    Example:
+        >>> printed_dois("Lee. Trees (doi:10.1000/182).")
+        [Piece(text='10.1000/182', start=16, end=29)]
+    """
+    return [Piece(match[0].rstrip(".,;)"), *match.span()) for match in _DOI.finditer(text)]
 
 
 def possible_titles(text: str) -> list[Piece]:

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 
 from cocite.corpus.articles.article import Article
 from cocite.corpus.articles.limits import MAX_FILE_BYTES
-from cocite.corpus.articles.printed_titles import PRINTED_DOI, Piece, possible_titles
+from cocite.corpus.articles.printed_titles import Piece, possible_titles, printed_dois
 from cocite.corpus.articles.reader_process import read_article
 from cocite.corpus.arxiv import arxiv_number
 from cocite.corpus.importers.files import PACKED, InputFile, bare_name, folder_files
@@ -171,8 +171,8 @@ def _cited(references: tuple[str, ...], papers: NamedPapers) -> list[str]:
     names: list[Named] = []
     owners: list[tuple[int, int, int]] = []
     for at, text in enumerate(references):
-        doi = PRINTED_DOI.search(text)
-        names.append(Named(doi[0].rstrip(".,;)").lower() if doi else "", arxiv_number(text), ""))
+        doi = next((doi.text.lower() for doi in printed_dois(text)), "")
+        names.append(Named(doi, arxiv_number(text), ""))
         owners.append((at, -1, 0))
         for run in possible_titles(text):
             if _may_be_whole(text, run):
