@@ -21,6 +21,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -322,10 +323,10 @@ def main() -> None:
     context = multiprocessing.get_context("spawn")
     for _ in range(options.rounds):
         for name in runs:
-            with context.Pool(1) as pool:
-                runs[name].append(
-                    pool.apply(measure, (name, options.corpus, options.queries, options.after, options.long))
-                )
+            # A pool of `multiprocessing` would wait for ever for a process that the system ends for want of memory.
+            with ProcessPoolExecutor(1, mp_context=context) as pool:
+                asked = (name, options.corpus, options.queries, options.after, options.long)
+                runs[name].append(pool.submit(measure, *asked).result())
     columns = list(next(iter(runs.values()))[0])
     best = {name: {c: min(run[c] for run in of) for c in columns} for name, of in runs.items()}
     print("| engine | " + " | ".join(columns) + " |")
