@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,9 +23,9 @@ Open = Callable[..., Manifest]
 
 @pytest.fixture(params=[open_verified, open_verified_once], ids=["model", "data"])
 def opened(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Open:
-    """Either way to open an artifact, where nothing is remembered yet and files count as settled after 30 ms."""
+    """Either way to open an artifact, where nothing is remembered yet and no file counts as settled."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(verification, "SETTLED_NS", 30_000_000)
+    monkeypatch.setattr(verification, "SETTLED_NS", 3600 * 10**9)
     monkeypatch.setattr(verification, "_IN_PROCESS", {})
     return request.param  # type: ignore[no-any-return]
 
@@ -53,11 +52,24 @@ def artifact(tmp_path: Path) -> Path:
     return tmp_path / "thing"
 
 
-def settle() -> None:
-    time.sleep(0.05)
+@pytest.fixture
+def settle(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], None]:
+    """Lets the files there are count as settled, once a change to one would get another time."""
+
+    def settle() -> None:
+        probe = tmp_path / "probe"
+        probe.touch()
+        now = probe.stat().st_ctime_ns
+        while probe.stat().st_ctime_ns == now:
+            probe.touch()
+        monkeypatch.setattr(verification, "SETTLED_NS", 0)
+
+    return settle
 
 
-def test_an_undamaged_artifact_is_read_once(opened: Open, artifact: Path, reads: list[Path]) -> None:
+def test_an_undamaged_artifact_is_read_once(
+    opened: Open, artifact: Path, reads: list[Path], settle: Callable[[], None]
+) -> None:
     assert opened(artifact, kind="thing") == read_manifest(artifact)
     opened(artifact, kind="thing")
     assert len(reads) == 2, "files that were changed just now are not trusted to show the next change"
@@ -72,7 +84,7 @@ def test_an_undamaged_artifact_is_read_once(opened: Open, artifact: Path, reads:
 
 @pytest.mark.parametrize("name", ["one.bin", "sub/two.txt", MANIFEST])
 def test_a_change_after_that_is_noticed_though_size_and_time_stay(
-    opened: Open, artifact: Path, name: str
+    opened: Open, artifact: Path, name: str, settle: Callable[[], None]
 ) -> None:
     settle()
     opened(artifact, kind="thing")
@@ -88,7 +100,9 @@ def test_a_change_after_that_is_noticed_though_size_and_time_stay(
     opened(artifact, kind="thing")
 
 
-def test_a_copy_of_another_file_in_its_place_is_noticed(opened: Open, artifact: Path) -> None:
+def test_a_copy_of_another_file_in_its_place_is_noticed(
+    opened: Open, artifact: Path, settle: Callable[[], None]
+) -> None:
     settle()
     opened(artifact, kind="thing")
     other = artifact.with_name("other.bin")
@@ -113,7 +127,7 @@ def test_a_foreign_file_is_refused_in_a_model_alone(artifact: Path) -> None:
 
 @pytest.mark.parametrize("opened", [open_verified_once], indirect=True)
 def test_what_is_remembered_proves_nothing_when_it_is_damaged_or_of_another(
-    opened: Open, artifact: Path, reads: list[Path], tmp_path: Path
+    opened: Open, artifact: Path, reads: list[Path], tmp_path: Path, settle: Callable[[], None]
 ) -> None:
     settle()
     opened(artifact)
@@ -133,7 +147,7 @@ def test_what_is_remembered_proves_nothing_when_it_is_damaged_or_of_another(
 
 @pytest.mark.parametrize("opened", [open_verified_once], indirect=True)
 def test_verifying_reads_whatever_is_remembered_and_is_remembered_itself(
-    opened: Open, artifact: Path, reads: list[Path]
+    opened: Open, artifact: Path, reads: list[Path], settle: Callable[[], None]
 ) -> None:
     settle()
     verify_now(artifact, kind="thing")
@@ -145,7 +159,12 @@ def test_verifying_reads_whatever_is_remembered_and_is_remembered_itself(
 
 @pytest.mark.parametrize("opened", [open_verified_once], indirect=True)
 def test_without_a_place_to_remember_in_each_opening_reads(
-    opened: Open, artifact: Path, reads: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opened: Open,
+    artifact: Path,
+    reads: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    settle: Callable[[], None],
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
@@ -157,7 +176,11 @@ def test_without_a_place_to_remember_in_each_opening_reads(
 
 @pytest.mark.parametrize("opened", [open_verified_once], indirect=True)
 def test_a_stamp_that_cannot_be_written_is_done_without(
-    opened: Open, artifact: Path, reads: list[Path], monkeypatch: pytest.MonkeyPatch
+    opened: Open,
+    artifact: Path,
+    reads: list[Path],
+    monkeypatch: pytest.MonkeyPatch,
+    settle: Callable[[], None],
 ) -> None:
     def full(path: Path, text: str) -> None:
         raise WriteError("no space left on the device", where=str(path))

@@ -71,16 +71,24 @@ def test_durations() -> None:
 def test_progress_goes_to_standard_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(progress_log, "EVERY_S", 0.0)
+    clock = Clock()
+    monkeypatch.setattr(progress_log, "EVERY_S", 1.0)
+    monkeypatch.setattr(ProgressLog.__init__, "__defaults__", (clock,))
+    written, deadline = "", time.monotonic() + 60
     with console.StagedProgress() as bar:
         bar.stage("reading", 0)
+        clock.now += 1
         bar.stage("training", 4)
         bar.advance(2)
-        time.sleep(1.1)
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.splitlines() == [
-        "reading: done in 0 s",
+        clock.now += 1
+        while "training" not in written and time.monotonic() < deadline:  # a thread looks once a second
+            time.sleep(0.01)
+            said = capsys.readouterr()
+            assert said.out == ""
+            written += said.err
+    written += capsys.readouterr().err
+    assert written.splitlines() == [
+        "reading: done in 1 s",
         "training: 2 of 4 (50 %), 1 s, about 1 s to go",
         "training: done in 1 s",
     ]

@@ -94,5 +94,7 @@ def client(backend: Backend, **changes: Any) -> TestClient:
         backend: of the API.
         changes: of the settings.
     """
-    settings = ServeSettings(index=Path("unused"), **{"limits": LIMITS, **changes})
+    # On a busy machine an answer of a few milliseconds may take longer than the usual 20 s.
+    usual = {"limits": LIMITS, "request_timeout_s": 300}
+    settings = ServeSettings(index=Path("unused"), **{**usual, **changes})
     return TestClient(build_app(lambda: backend, settings), raise_server_exceptions=False)

@@ -31,9 +31,11 @@ class Replica:
         self._golden()
 
 
-async def settled() -> None:
-    """Let the thread compute what was asked."""
-    await asyncio.sleep(0.05)
+async def settled(replica: Replica) -> None:
+    """Let the thread compute what was asked, and the event loop see that it did."""
+    await asyncio.sleep(0)  # the check's task hands its query to the thread
+    await replica.thread.run(lambda: None)
+    await asyncio.sleep(0)
 
 
 def test_a_replica_in_use_is_asked_nothing_and_a_quiet_one_at_times() -> None:
@@ -48,8 +50,7 @@ def test_a_replica_in_use_is_asked_nothing_and_a_quiet_one_at_times() -> None:
         for second in range(100, 100 + int(4 * QUIET_S)):
             replica.now = float(second)
             await check.check()
-            await asyncio.sleep(0.001)
-        await settled()
+            await settled(replica)
 
     asyncio.run(live())
     assert replica.asked in (2, 3)
@@ -68,7 +69,7 @@ def test_a_stage_whose_every_step_raises_is_noticed_under_traffic() -> None:
             # A step ends, with an error, and another one is under way.
             replica.now = replica.began_s = replica.ended_s = float(second)
             await check.check()
-        await settled()
+        await settled(replica)
         assert replica.asked == 1
         with pytest.raises(UnhealthyError, match=r"a golden query failed: RuntimeError\('CUDA error'\)"):
             await check.check()
@@ -141,15 +142,15 @@ def test_a_failing_golden_query_is_asked_again_until_it_succeeds() -> None:
         check = replica.checked()
         replica.now = 100.0
         await check.check()
-        await settled()
+        await settled(replica)
         for _ in range(3):
             with pytest.raises(UnhealthyError, match=r"a golden query failed: RuntimeError\('CUDA error'\)"):
                 await check.check()
-            await settled()
+            await settled(replica)
         failing = False
         with pytest.raises(UnhealthyError, match="a golden query failed"):
             await check.check()
-        await settled()
+        await settled(replica)
         await check.check()
         await check.check()
 
