@@ -15,6 +15,14 @@ import httpx
 import psutil
 
 START_S = 600
+KINDS = {
+    "ProxyActor": "proxy",
+    "ServeController": "controller",
+    ":Gateway": "gateways",
+    ":Retriever": "retrievers",
+    ":Reranker": "rerankers",
+}
+"""Words in the command lines of the endpoint's processes, and what these are."""
 
 
 @contextmanager
@@ -62,6 +70,21 @@ def cpu_seconds(process: subprocess.Popen[bytes]) -> float:
     """CPU seconds of the endpoint's processes so far, Ray's own included."""
     root = psutil.Process(process.pid)
     return cpu_seconds_of([root, *root.children(recursive=True)])
+
+
+def cpu_by_kind(process: subprocess.Popen[bytes]) -> dict[str, float]:
+    """CPU seconds of the endpoint's processes so far, by what they are; ``Ray`` are those of Ray's own."""
+    root = psutil.Process(process.pid)
+    totals = dict.fromkeys((*KINDS.values(), "command", "Ray"), 0.0)
+    for each in (root, *root.children(recursive=True)):
+        try:
+            title = " ".join(each.cmdline())
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+        kinds = [kind for word, kind in KINDS.items() if word in title]
+        kind = "command" if each == root else kinds[0] if kinds else "Ray"
+        totals[kind] += cpu_seconds_of([each])
+    return totals
 
 
 def cpu_seconds_of(processes: Iterable[psutil.Process]) -> float:

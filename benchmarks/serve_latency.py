@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
+import os
 import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ import numpy as np
 import torch
 
 from benchmarks._endpoint import cpu_seconds, endpoint
+from benchmarks._measured_process import processor
 from cocite.cli.console import print_table
 from cocite.corpus.store import Corpus
 from cocite.pipeline.options import Options
@@ -76,12 +79,21 @@ def main() -> None:
         "429",
     ]
     print_table(
-        f"{platform.machine()}, on {options.on}, {count} requests a line",
+        f"{processor()}, on {options.on}, {count} requests a line",
         columns,
         [[row[c] for c in columns] for row in rows],
     )
     if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+        result = {
+            "date": datetime.now(UTC).date().isoformat(),
+            "command": f"python -m benchmarks.serve_latency {' '.join(sys.argv[1:])}",
+            "device": processor(),
+            "cores": len(os.sched_getaffinity(0)),
+            "on": options.on,
+            "requests a line": count,
+            "lines": rows,
+        }
+        options.json.write_text(json.dumps(result, indent=1) + "\n")
 
 
 def requests(index: Path, count: int) -> dict[str, list[dict[str, Any]]]:

@@ -1,6 +1,6 @@
 """The endpoint under load, with a real small cross-encoder, beside that cross-encoder alone in this process.
 
-    .venv/bin/python -m benchmarks.serving --index INDEX [--backbone FOLDER] [--seconds 30]
+    .venv/bin/python -m benchmarks.serving --index INDEX [--backbone FOLDER] [--seconds 30] [--json FILE]
 
 The model is all-MiniLM-L6-v2 with a head of random weights: its scores mean nothing, its work is real. One replica of
 the reranker for each core. The cross-encoder alone scores the same pairs with as many threads before and after each
@@ -8,9 +8,10 @@ line, so that other work on the machine slows both; the CPU seconds of all the e
 scorer's, hardly depend on it at all. Prints a table, and with --json writes it.
 
 0. the queue without Ray: CPU seconds a pair of requests at once through the reranker's queue, against the scorer alone;
-1. throughput: 1, 8 and 32 clients, pairs a second against the scorer alone;
+1. throughput: 1, 8 and 32 clients, pairs a second against the scorer alone; and the CPU seconds a second of each kind
+   of process, at rest too;
 2. small requests beside streams of large ones, against the same without;
-3. clients that leave: the next request, against one without;
+3. clients that leave: the next request, against one without; by the default limits, and where requests may wait long;
 4. ten times as many requests as can be answered, at an endpoint whose ``reranker.max_wait_s`` is 0.6 of the time of an
    unloaded request: what the accepted ones wait, what the refused ones wait, goodput and memory.
 """
@@ -21,10 +22,11 @@ import argparse
 import asyncio
 import json
 import os
-import platform
 import subprocess
+import sys
 import tempfile
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,8 @@ import psutil
 import torch
 from transformers.utils import logging
 
-from benchmarks._endpoint import cpu_seconds, endpoint
+from benchmarks._endpoint import cpu_by_kind, endpoint
+from benchmarks._measured_process import processor
 from benchmarks._served_load import beside, closed_loop, leave, open_loop, percentile
 from benchmarks.cross_encoder_scoring import minilm
 from cocite.cli.console import print_table
@@ -55,8 +58,10 @@ LOADS = (1, 8, 32)
 QUERIES = 200
 SCORER_PAIRS = 120
 LEAVING = 1000
-OVERLOADS = 4
+OVERLOADS = 8
 """Rounds of ten times the load: memory that grows shows in the later ones."""
+REST_S = 10.0
+PATIENT = ("--set", "request_timeout_s=240", "--set", "reranker.max_wait_s=200")
 
 
 def main() -> None:
@@ -78,7 +83,9 @@ def main() -> None:
         alone = ScorerAlone(model, options.index, threads=cores)
         contexts = alone.contexts
         result: dict[str, Any] = {
-            "machine": platform.machine(),
+            "date": datetime.now(UTC).date().isoformat(),
+            "command": f"python -m benchmarks.serving {' '.join(sys.argv[1:])}",
+            "device": processor(),
             "cores": cores,
             "load before": os.getloadavg()[0],
         }
@@ -88,15 +95,19 @@ def main() -> None:
             report(result, options.json)
             return
         replicas = ("--set", f"reranker.replicas={cores}")
-        patient = ("--set", "request_timeout_s=240", "--set", "reranker.max_wait_s=200")
-        with endpoint(options.index, model, *replicas, *patient) as (url, process):
+        with endpoint(options.index, model, *replicas, *PATIENT) as (url, process):
             asyncio.run(closed_loop(url, bodies(contexts, RERANK), 2 * cores, 5))  # warm
             if "1" in options.parts:
-                result["throughput"] = throughput(url, process, contexts, alone, options.seconds)
+                lines = throughput(url, process, contexts, alone, options.seconds)
+                result["throughput"], result["CPU by process"] = lines
             if "2" in options.parts:
                 result["beside large"] = fairness(url, contexts, options.seconds)
             if "3" in options.parts:
-                result["leaving"] = departures(url, contexts)
+                result["leaving"] = departures(url, contexts, "200 s")
+        if "3" in options.parts:
+            with endpoint(options.index, model, *replicas) as (url, _):
+                asyncio.run(closed_loop(url, bodies(contexts, RERANK), 2 * cores, 5))
+                result["leaving"] += departures(url, contexts, "default")
         if "4" in options.parts:
             result["overload"] = overload(options, model, cores, contexts, result["throughput"])
     report(result, options.json)
@@ -186,14 +197,19 @@ def throughput(
     contexts: list[str],
     alone: ScorerAlone,
     seconds: float,
-) -> list[dict[str, Any]]:
-    """Part 1."""
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Part 1: the lines of throughput, and those of the CPU by process."""
     rows: list[dict[str, Any]] = []
+    begin_kinds = cpu_by_kind(process)
+    time.sleep(REST_S)
+    kinds = [by_kind("none", begin_kinds, cpu_by_kind(process), REST_S, 0)]
     before = alone.rate()
     for clients in LOADS:
-        begin, begin_cpu = time.perf_counter(), cpu_seconds(process)
+        begin, begin_kinds = time.perf_counter(), cpu_by_kind(process)
         calls = asyncio.run(closed_loop(url, bodies(contexts, RERANK), clients, seconds))
-        took, cpu = time.perf_counter() - begin, cpu_seconds(process) - begin_cpu
+        took, end_kinds = time.perf_counter() - begin, cpu_by_kind(process)
+        cpu = sum(end_kinds.values()) - sum(begin_kinds.values())
+        kinds.append(by_kind(f"{clients} clients", begin_kinds, end_kinds, took, len(calls)))
         after = alone.rate()
         read = sum(call.read for call in calls)
         rate, scorer_cpu = (before[0] + after[0]) / 2, (before[1] + after[1]) / 2
@@ -215,7 +231,15 @@ def throughput(
             }
         )
         before = after
-    return rows
+    return rows, kinds
+
+
+def by_kind(
+    load: str, before: dict[str, float], after: dict[str, float], seconds: float, requests: int
+) -> dict[str, Any]:
+    """A line of the CPU by process: CPU seconds a second."""
+    used = {kind: round((after[kind] - before[kind]) / seconds, 4) for kind in after}
+    return {"load": load, "s": round(seconds, 1), "requests": requests} | used
 
 
 def fairness(url: str, contexts: list[str], seconds: float) -> list[dict[str, Any]]:
@@ -245,8 +269,8 @@ def fairness(url: str, contexts: list[str], seconds: float) -> list[dict[str, An
     return rows
 
 
-def departures(url: str, contexts: list[str]) -> list[dict[str, Any]]:
-    """Part 3."""
+def departures(url: str, contexts: list[str], wait: str) -> list[dict[str, Any]]:
+    """Part 3; ``wait``: what ``reranker.max_wait_s`` is."""
     rows: list[dict[str, Any]] = []
 
     def one() -> float:
@@ -261,6 +285,7 @@ def departures(url: str, contexts: list[str]) -> list[dict[str, Any]]:
         following = [one() for _ in range(3)]
         rows.append(
             {
+                "may wait": wait,
                 "clients that left": LEAVING,
                 "at once": at_once,
                 "took s": took,

@@ -3,7 +3,8 @@
 The proxy is the process that clients connect to. It passes on a request before its body is there; when a gateway's
 process dies it ends the request with nothing (which the HTTP server makes a 500); and while no gateway runs it answers
 404 in plain text. Here the body is read first, within its limits; the second is asked of another gateway, since no
-request of the API changes anything; and all answers of the proxy's own get the API's form.
+request of the API changes anything; and all answers of the proxy's own get the API's form. What is sure to be refused,
+and what nobody waits for any more, is not passed on.
 
 Source: ``GenericProxy`` and ``HTTPProxy`` in Ray's ``serve/_private/proxy.py`` (2.60). The proxy gets its middleware
 from the function that the environment names in ``RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH``.
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -24,8 +26,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cocite.bounds import FilePath, Seconds
 from cocite.config import Settings
-from cocite_serve.http.body_limit import DRAFT_PATHS, read_body, replay
-from cocite_serve.http.problem_body import problem
+from cocite_serve.full_notes import RefuseWhenFull
+from cocite_serve.http.body_limit import DRAFT_PATHS, HeldBodies, read_body, replay
+from cocite_serve.http.problem_body import overloaded, problem
 from cocite_serve.http.request_context import HEADER, context_of
 from cocite_serve.settings import Limits, ServeSettings
 
@@ -35,9 +38,13 @@ VARIABLE = "COCITE_PROXY"
 """Environment variable that holds :class:`ProxySettings` as JSON."""
 PAUSES_S = (0.0, 0.1, 0.5)
 """Seconds before each further attempt: Ray Serve may choose a dead replica again until it has heard of its death."""
+TURNS = 2
+"""Of the event loop, in which a departure is seen before the request is passed on."""
 OWN_PATHS = "/-/"
 """Paths of the proxy itself: its health and its routes."""
 NOT_READY = "The endpoint is starting or ending; try again"
+Begun = Callable[[], None]
+"""Called when the answer to a request begins."""
 
 
 class ProxySettings(Settings):
@@ -54,6 +61,8 @@ class ProxySettings(Settings):
     """Bytes of the body of a draft."""
     body_s: Seconds = Limits().body_s
     """Seconds within which it has to come."""
+    drafts: Annotated[int, Field(ge=1)] = Limits().drafts_waiting
+    """Bodies of drafts in the proxy's memory; one more is answered 429 before it is read."""
     retry_after_s: Annotated[int, Field(ge=0, le=86_400)] = 1
     """Seconds after which a client may try again."""
     ending: FilePath | None = None
@@ -77,6 +86,7 @@ def environment(settings: ServeSettings, ending: Path | None = None) -> dict[str
         body_bytes=limits.body_bytes,
         draft_bytes=limits.draft_bytes,
         body_s=limits.body_s,
+        drafts=limits.drafts_waiting * settings.gateway.replicas,
         retry_after_s=settings.retry_after_s,
         ending=ending,
     )
@@ -88,10 +98,11 @@ def middlewares() -> list[Middleware]:
 
     Example:
         >>> [middleware.cls.__name__ for middleware in middlewares()]
-        ['AnswerOnce']
+        ['RefuseWhenFull', 'AnswerOnce']
     """
     settings = ProxySettings.model_validate_json(os.environ.get(VARIABLE, "{}"))
-    return [Middleware(AnswerOnce, settings=settings)]
+    # Ray puts what comes later around what comes before.
+    return [Middleware(RefuseWhenFull), Middleware(AnswerOnce, settings=settings)]
 
 
 class AnswerOnce:
@@ -112,6 +123,7 @@ class AnswerOnce:
 
     def __init__(self, app: ASGIApp, settings: ProxySettings) -> None:
         self._app, self._settings = app, settings
+        self._drafts = HeldBodies(settings.drafts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, again if there was no answer."""
@@ -127,48 +139,105 @@ class AnswerOnce:
         if (name := _undecodable(passed)) is not None:
             await problem(scope, 400, f"The header {name} is not UTF-8")(scope, receive, send)
             return
-        is_draft = scope["path"] in DRAFT_PATHS
-        limit = self._settings.draft_bytes if is_draft else self._settings.body_bytes
+        if scope["path"] not in DRAFT_PATHS:
+            await self._read(scope, passed, receive, send, self._settings.body_bytes)
+        elif self._drafts.full:
+            await overloaded(scope, self._settings.retry_after_s)(scope, receive, send)
+        else:
+            with self._drafts.one() as free:
+                await self._read(scope, passed, receive, send, self._settings.draft_bytes, free)
+
+    async def _read(
+        self,
+        scope: Scope,
+        passed: Scope,
+        receive: Receive,
+        send: Send,
+        limit: int,
+        begun: Begun = lambda: None,
+    ) -> None:
+        """Read the body and pass it on, unless its client has left; ``begun`` is called when the answer begins."""
         body = await read_body(scope, receive, limit, self._settings.body_s)
         if isinstance(body, Response):
             await body(scope, receive, send)
             return
         if body is None:
             return
+        client, kept = _Client(receive), [body]
+        del body  # an answer in lines takes long, and needs it no more
+        try:
+            if not await client.has_left():
+                await self._ask(scope, passed, client, send, kept, begun)
+        finally:
+            client.forget()
+
+    async def _ask(
+        self, scope: Scope, passed: Scope, client: _Client, send: Send, body: list[bytes], begun: Begun
+    ) -> None:
+        def forget_body() -> None:
+            body.clear()
+            begun()
+
         for pause in (None, *PAUSES_S):
             if pause is not None:
                 await asyncio.sleep(pause)
-            answer = _Answer(scope, receive, send, self._settings.retry_after_s)
+            answer = _Answer(scope, client.receive, send, self._settings.retry_after_s, forget_body)
             # The proxy notes its own in the scope: each attempt gets one of its own.
-            await self._app(dict(passed), replay(body, answer.receive), answer.send)
-            if await answer.end():
+            await self._app(dict(passed), replay(body[0], client.receive), answer.send)
+            if await answer.end() or client.left:
                 return
-        await self._not_ready(scope, receive, send)
+        await self._not_ready(scope, client.receive, send)
 
     async def _not_ready(self, scope: Scope, receive: Receive, send: Send) -> None:
         after = {"Retry-After": str(self._settings.retry_after_s)}
         await problem(scope, 503, NOT_READY, headers=after)(scope, receive, send)
 
 
+class _Client:
+    """Whether the client of a request whose body was read has left.
+
+    Args:
+        receive: of the request.
+    """
+
+    def __init__(self, receive: Receive) -> None:
+        self._next = asyncio.ensure_future(receive())
+
+    @property
+    def left(self) -> bool:
+        """Whether it is known to have left."""
+        return self._next.done() and self._next.result()["type"] == "http.disconnect"
+
+    async def has_left(self) -> bool:
+        """Whether it has left, by all that has arrived so far."""
+        # What one turn of a busy event loop reads of a connection's end, the next one tells.
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
+        return self.left
+
+    async def receive(self) -> Message:
+        """What comes after the body: that the client has left."""
+        return await asyncio.shield(self._next)
+
+    def forget(self) -> None:
+        """Wait for it no longer."""
+        self._next.cancel()
+
+
 class _Answer:
     """One attempt: passes a gateway's answer on, and keeps back what the proxy answers by itself."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, retry_after_s: int) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, retry_after_s: int, begun: Begun) -> None:
         self._scope, self._receive, self._send = scope, receive, send
-        self._retry_after_s = retry_after_s
-        self._begun = self._gone = False
+        self._retry_after_s, self._tell = retry_after_s, begun
+        self._begun = False
         self._replaced: Response | None = None
-
-    async def receive(self) -> Message:
-        """What comes after the body: that the client has gone."""
-        message = await self._receive()
-        self._gone = self._gone or message["type"] == "http.disconnect"
-        return message
 
     async def send(self, message: Message) -> None:
         """Take the next message of the answer."""
         if message["type"] == "http.response.start":
             self._begun = True
+            self._tell()
             headers = Headers(scope={"headers": message.get("headers", [])})
             # The gateways' refusals are JSON, all of them.
             if message["status"] >= 400 and headers.get("content-type", "").startswith("text/plain"):
@@ -180,10 +249,10 @@ class _Answer:
             await self._send(message)
 
     async def end(self) -> bool:
-        """Whether the client has its answer, or is gone."""
+        """Whether the client has its answer."""
         if self._replaced is not None:
             await self._replaced(self._scope, self._receive, self._send)
-        return self._begun or self._gone
+        return self._begun
 
     def _translated(self, status: int, headers: Headers) -> Response:
         after = {"Retry-After": headers.get("retry-after") or str(self._retry_after_s)}

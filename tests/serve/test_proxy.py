@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
+from cocite_serve.full_notes import RefuseWhenFull
 from cocite_serve.http.problem_body import problem
 from cocite_serve.proxy import CALLBACK, PAUSES_S, VARIABLE, AnswerOnce, ProxySettings, environment
 from cocite_serve.settings import ServeSettings
@@ -107,19 +108,25 @@ def test_a_gateway_that_dies_is_replaced_by_another_with_the_same_body(deaths: i
     assert (answer.headers.get("retry-after") == "3") == (status == 503)
 
 
-def test_nobody_is_asked_again_for_a_client_that_has_left() -> None:
-    asked = 0
+@pytest.mark.parametrize("leaves", ["before", "while"])
+def test_nobody_is_asked_again_for_a_client_that_has_left(leaves: str) -> None:
+    asked = asyncio.Event()
+    attempts = []
 
     async def gateway(scope: Scope, receive: Receive, send: Send) -> None:
-        nonlocal asked
-        asked += 1
-        assert (await receive())["type"] == "http.disconnect"
+        asked.set()
+        attempts.append(await receive())
 
     async def run() -> None:
-        messages = [{"type": "http.request", "body": b"{}"}, {"type": "http.disconnect"}]
+        if leaves == "before":
+            asked.set()
+        bodies: list[dict[str, object]] = [{"type": "http.request", "body": b"{}"}]
 
         async def receive() -> dict[str, object]:
-            return messages.pop(0)
+            if bodies:
+                return bodies.pop()
+            await asked.wait()
+            return {"type": "http.disconnect"}
 
         async def send(_: object) -> None:
             raise AssertionError("nobody is there")
@@ -128,7 +135,50 @@ def test_nobody_is_asked_again_for_a_client_that_has_left() -> None:
         await AnswerOnce(Proxy(gateway), SETTINGS)(scope, receive, send)
 
     asyncio.run(run())
-    assert asked == 1
+    assert attempts == [{"type": "http.disconnect"}] * (leaves == "while")
+
+
+def test_so_many_bodies_of_drafts_are_held_until_their_answers_begin() -> None:
+    async def ask() -> tuple[list[int], int]:
+        go, statuses, read = asyncio.Event(), [], 0  # type: ignore[var-annotated]
+
+        async def gateway(scope: Scope, receive: Receive, send: Send) -> None:
+            await receive()
+            await go.wait()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b"{}", "more_body": True})
+            await asyncio.sleep(3600)  # a line comes now and then
+
+        async def receive() -> dict[str, object]:
+            nonlocal read
+            if read < 3 and not go.is_set():
+                read += 1
+                return {"type": "http.request", "body": b"{}"}
+            await asyncio.sleep(3600)
+            raise AssertionError("it is not reached")
+
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+
+        proxy = AnswerOnce(gateway, SETTINGS.model_copy(update={"drafts": 2}))
+        scope = {"type": "http", "path": "/v1/draft", "method": "POST", "headers": []}
+        under_way = [asyncio.ensure_future(proxy(dict(scope), receive, send)) for _ in range(2)]
+        while not proxy._drafts.full:
+            await asyncio.sleep(0)
+        await proxy(dict(scope), receive, send)
+        assert statuses == [429]
+        go.set()
+        while len(statuses) < 3:
+            await asyncio.sleep(0)
+        assert not proxy._drafts.full
+        for each in under_way:
+            each.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
+        return statuses, read
+
+    statuses, _ = asyncio.run(ask())
+    assert statuses == [429, 200, 200]
 
 
 def test_a_large_body_does_not_reach_a_gateway() -> None:
@@ -144,17 +194,20 @@ def test_rays_own_paths_are_its_own() -> None:
 
 def test_ray_finds_the_middleware_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = ServeSettings(
-        index="index", retry_after_s=7, limits={"body_bytes": 2048, "draft_bytes": 4096, "body_s": 3}
+        index="index",
+        retry_after_s=7,
+        gateway={"replicas": 2},
+        limits={"body_bytes": 2048, "draft_bytes": 4096, "body_s": 3},
     )
     for name, value in environment(settings).items():
         monkeypatch.setenv(name, value)
-    [middleware] = call_function_from_import_path(CALLBACK)
-    assert middleware.cls is AnswerOnce
+    inner, middleware = call_function_from_import_path(CALLBACK)
+    assert (inner.cls, middleware.cls) == (RefuseWhenFull, AnswerOnce)
     assert middleware.kwargs == {
-        "settings": ProxySettings(body_bytes=2048, draft_bytes=4096, body_s=3, retry_after_s=7)
+        "settings": ProxySettings(body_bytes=2048, draft_bytes=4096, body_s=3, drafts=32, retry_after_s=7)
     }
     monkeypatch.delenv(VARIABLE)
-    [middleware] = call_function_from_import_path(CALLBACK)
+    [_, middleware] = call_function_from_import_path(CALLBACK)
     defaults = ServeSettings(index="index")
     assert middleware.kwargs["settings"].body_bytes == defaults.limits.body_bytes
     assert middleware.kwargs["settings"].body_s == defaults.limits.body_s

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -50,8 +51,8 @@ class BodyLimit:
     ) -> None:
         self.app = app
         self.limit, self.seconds, self.larger = limit, seconds, larger or {}
-        self.at_once, self.retry_after_s = at_once, retry_after_s
-        self._held = 0
+        self.retry_after_s = retry_after_s
+        self._held = HeldBodies(at_once)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse the request, or pass it on with its body read."""
@@ -61,29 +62,16 @@ class BodyLimit:
         limit = self.larger.get(scope["path"])
         if limit is None:
             await self._pass_on(scope, receive, send, self.limit)
-        elif self._held >= self.at_once:
+        elif self._held.full:
             await overloaded(scope, self.retry_after_s)(scope, receive, send)
         else:
-            await self._hold(scope, receive, send, limit)
+            with self._held.one() as free:
 
-    async def _hold(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
-        """Pass a request on whose body counts as held until its answer begins, and not while that is read slowly."""
-        is_held = True
+                async def begun(message: Message) -> None:
+                    free()
+                    await send(message)
 
-        def free() -> None:
-            nonlocal is_held
-            self._held -= is_held
-            is_held = False
-
-        async def begun(message: Message) -> None:
-            free()
-            await send(message)
-
-        self._held += 1
-        try:
-            await self._pass_on(scope, receive, begun, limit)
-        finally:
-            free()
+                await self._pass_on(scope, receive, begun, limit)
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
         body = await read_body(scope, receive, limit, self.seconds)
@@ -93,6 +81,47 @@ class BodyLimit:
             passed = replay(body, receive)
             del body  # an answer in lines takes long, and needs it no more
             await self.app(scope, passed, send)
+
+
+class HeldBodies:
+    """How many large bodies are in memory: each until its answer begins, and not while that is read slowly.
+
+    Args:
+        at_once: how many there may be.
+
+    Example:
+        >>> held = HeldBodies(1)
+        >>> with held.one() as free:
+        ...     print(held.full)
+        ...     free()
+        ...     print(held.full)
+        True
+        False
+    """
+
+    def __init__(self, at_once: int) -> None:
+        self._at_once, self._count = at_once, 0
+
+    @property
+    def full(self) -> bool:
+        """Whether one more would be too many."""
+        return self._count >= self._at_once
+
+    @contextmanager
+    def one(self) -> Iterator[Callable[[], None]]:
+        """Hold one until the block ends, or until it calls what it is given."""
+        is_held = True
+
+        def free() -> None:
+            nonlocal is_held
+            self._count -= is_held
+            is_held = False
+
+        self._count += 1
+        try:
+            yield free
+        finally:
+            free()
 
 
 async def read_body(scope: Scope, receive: Receive, limit: int, seconds: float) -> bytes | Response | None:

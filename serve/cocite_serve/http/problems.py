@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from cocite.errors import CociteError, InputError, NotFoundError, nearest
 from cocite.retrieval.remote_shards import ShardsUnavailableError
 from cocite_serve.failures import describe
+from cocite_serve.full_notes import FULL_HEADER
 from cocite_serve.http.draft_schemas import DraftRequest
 from cocite_serve.http.option_fields import RecommendOptions
 from cocite_serve.http.problem_body import overloaded as too_many
@@ -49,6 +50,7 @@ class OverloadedError(Exception):
 
     Attributes:
         retry_s: seconds after which it would be taken in, where they are known.
+        full_s: seconds for which every replica would refuse one like it; 0: that is not known.
 
     Example:
         >>> raise OverloadedError("the reranker refused a request", retry_s=2.5)
@@ -57,12 +59,12 @@ class OverloadedError(Exception):
         cocite_serve.http.problems.OverloadedError: the reranker refused a request
     """
 
-    def __init__(self, message: str = "", retry_s: float | None = None) -> None:
+    def __init__(self, message: str = "", retry_s: float | None = None, full_s: float = 0.0) -> None:
         super().__init__(message)
-        self.retry_s = retry_s
+        self.retry_s, self.full_s = retry_s, full_s
 
-    def __reduce__(self) -> tuple[type["OverloadedError"], tuple[str, float | None]]:
-        return type(self), (str(self), self.retry_s)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.retry_s, self.full_s)
 
 
 class TooSlowError(Exception):
@@ -233,7 +235,10 @@ def add_handlers(app: FastAPI, settings: ServeSettings) -> None:
     @app.exception_handler(OverloadedError)
     async def overloaded(request: Request, error: OverloadedError) -> Response:
         after = settings.retry_after_s if error.retry_s is None else max(1, math.ceil(error.retry_s))
-        return too_many(request.scope, after)
+        response = too_many(request.scope, after)
+        if error.full_s:
+            response.headers[FULL_HEADER] = f"{error.full_s:.3f}"
+        return response
 
     @app.exception_handler(NotReadyError)
     async def not_ready(request: Request, error: NotReadyError) -> Response:

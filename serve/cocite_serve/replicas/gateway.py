@@ -34,6 +34,7 @@ from cocite_serve.release import Release
 from cocite_serve.replicas.canary import Canary, Tally
 from cocite_serve.replicas.clicks import RemoteClicks
 from cocite_serve.replicas.directions import Directions
+from cocite_serve.replicas.full_replicas import FullReplicas
 from cocite_serve.replicas.loaded_versions import LoadedVersions
 from cocite_serve.replicas.names import served_stages
 from cocite_serve.replicas.pair_chunks import Reranked, pairs_asked
@@ -62,6 +63,10 @@ class StagePair:
         reranker: Ray Serve's handle of the second; None: the model has no cross-encoder.
         kinds: of query whose candidates the cross-encoder reads.
         replicas: of the second stage.
+        most: replicas that the second stage may have.
+
+    Attributes:
+        full: which replicas of it have refused requests.
 
     Example:
         A gateway opens the stages of an application by its name, on Ray Serve::
@@ -84,6 +89,7 @@ class StagePair:
         reranker: DeploymentHandle | None,
         kinds: tuple[str, ...] = (),
         replicas: int = 1,
+        most: int | None = None,
     ) -> None:
         self.papers, self.registered, self.model = papers, release.registered, release.model
         self.refused: tuple[RefusedRelease, ...] = ()
@@ -92,17 +98,18 @@ class StagePair:
         self._versions, self._retriever, self._reranker = versions, retriever, reranker
         self._shards, self._kinds, self._replicas = release.shards, kinds, replicas
         self._facts: ModelFacts | None = None
+        self.full = FullReplicas(most or replicas)
         self._under_way = 0
         self._coming = 0
         """Pairs of the requests that were admitted and are at the first stage still."""
 
     @classmethod
-    async def open(cls, app: str, replicas: int = 1) -> "StagePair":
+    async def open(cls, app: str, replicas: int = 1, most: int | None = None) -> "StagePair":
         """The stages of an application; waits until both are loaded.
 
         Args:
             app: its name.
-            replicas: of the second stage.
+            replicas, most: of the second stage.
 
         Raises:
             NotReadyError: the two have loaded different versions.
@@ -116,7 +123,7 @@ class StagePair:
             return cls(release, versions, papers, ingress, None)
         versions.require_same(await retriever.versions.remote(), "retriever")
         kinds = await ingress.kinds.remote()
-        return cls(release, versions, papers, retriever, ingress, kinds, replicas)
+        return cls(release, versions, papers, retriever, ingress, kinds, replicas, most)
 
     def holding(self, *_: str) -> "StagePair":
         """This pair: there is no other."""
@@ -146,7 +153,8 @@ class StagePair:
         refused has then cost next to nothing.
         """
         pairs = pairs_asked(self._kinds, query, options)
-        with span("recommend", self._described(query, options)) as spans, translate_errors(), self._counted():
+        described = span("recommend", self._described(query, options))
+        with described as spans, self.full.noting(pairs), translate_errors(), self._counted():
             if pairs:
                 answer = await self._with_pairs(pairs, query, options, deadline)
             else:
@@ -330,10 +338,7 @@ class Gateway(Replica):
         Requests under way stay with the stages they began with: each asked for its backend once.
         """
         wanted = {name for name in (directions.stages, directions.trial) if name}
-        opened = [
-            (name, await StagePair.open(name, self._settings.reranker.replicas))
-            for name in wanted - self._pairs.keys()
-        ]
+        opened = [(name, await self._pair(name)) for name in wanted - self._pairs.keys()]
         beside = await self._open_beside(directions.beside)
         # Nothing is awaited from here on: until all are open, requests go where they went before.
         self._pairs.update(opened)
@@ -346,9 +351,16 @@ class Gateway(Replica):
             trial = pairs[directions.trial]
             self._canary = Canary(served, trial, directions.share, directions.timeout_s)
         self._backend = self._with_beside(self._canary or served, beside)
+        served.full.tell = self._backend is served
         if beside is not None:
             pairs[directions.beside] = beside
         self._pairs = pairs
+
+    async def _pair(self, app: str) -> StagePair:
+        settings = self._settings.reranker
+        return await StagePair.open(
+            app, settings.replicas, max(settings.replicas, settings.max_replicas or 0)
+        )
 
     async def _open_beside(self, app: str) -> StagePair | None:
         """The release beside the served one; None: there is none, or it does not answer, which must disturb nothing."""
@@ -356,7 +368,7 @@ class Gateway(Replica):
             return self._pairs.get(app)
         try:
             async with asyncio.timeout(OPEN_S):
-                return await StagePair.open(app, self._settings.reranker.replicas)
+                return await self._pair(app)
         except Exception as error:
             LOG.warning("the release beside the served one does not answer: %r", error)
             return None

@@ -167,7 +167,7 @@ class Scheduler:
 
         all_done, wait = done(work.items), done(work.items) - alone(work.items)
         if wait > self.max_wait_s:
-            raise RefusedError(wait, wait - self.max_wait_s)
+            raise RefusedError(wait, wait - self.max_wait_s, full=True)
         if all_done <= left:
             return work.items
         if not work.partial:

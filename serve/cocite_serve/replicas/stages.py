@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -258,6 +259,8 @@ class Reranker(QueuedStage):
         self.reads, self._least_read = chunks.kinds, settings.least_read
         self._cross_encoder = chunks.facts
         self._release, self._retriever = release, retriever
+        self._name = uuid.uuid4().hex
+        """By which a gateway tells the refusals of replicas apart."""
 
     async def release(self) -> tuple[Release, DeploymentHandle]:
         """The release that this replica has loaded, and the handle of that release's retriever."""
@@ -277,7 +280,7 @@ class Reranker(QueuedStage):
         Raises:
             OverloadedError: it would wait too long for others.
         """
-        with refusals("reranker"):
+        with refusals("reranker", self._name):
             self._worker.admit(self._work(query, options, seconds, partial), before)
 
     async def rerank(
@@ -306,7 +309,7 @@ class Reranker(QueuedStage):
         """
         # A row is another paper in another snapshot.
         self.loaded.require_same(retrieved.versions, "retriever")
-        with answering("reranker.rerank", origins), refusals("reranker"):
+        with answering("reranker.rerank", origins), refusals("reranker", self._name):
             reranked: Reranked = await self._worker.run(
                 Order(query, retrieved.candidates, options), self._work(query, options, seconds, partial)
             )

@@ -15,15 +15,16 @@ class RefusedError(Exception):
     Attributes:
         wait_s: seconds that it would wait for others.
         retry_s: seconds after which, without new requests, it would be admitted.
+        full: whether it would be refused until then whatever its deadline is.
 
     Example:
         >>> RefusedError(wait_s=12.0, retry_s=2.0).retry_s
         2.0
     """
 
-    def __init__(self, wait_s: float, retry_s: float) -> None:
+    def __init__(self, wait_s: float, retry_s: float, *, full: bool = False) -> None:
         super().__init__(f"it would wait {wait_s:.1f} s for others")
-        self.wait_s, self.retry_s = wait_s, retry_s
+        self.wait_s, self.retry_s, self.full = wait_s, retry_s, full
 
 
 @dataclass(frozen=True)

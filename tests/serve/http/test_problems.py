@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 
 from cocite.errors import CociteError, InputError, NotFoundError
 from cocite.retrieval.remote_shards import ShardsUnavailableError
+from cocite_serve.full_notes import FULL_HEADER
 from cocite_serve.http.problems import (
     FAILED,
     STATUS_DESCRIPTIONS,
@@ -132,8 +133,22 @@ def test_each_error_has_a_status_and_a_sentence(
 
 
 def test_a_refusal_keeps_its_seconds_on_the_way_from_a_replica() -> None:
-    error = copy.copy(OverloadedError("the reranker refused a request", 2.5))  # as pickle copies it
-    assert (str(error), error.retry_s) == ("the reranker refused a request", 2.5)
+    error = copy.copy(OverloadedError("the reranker refused a request", 2.5, 0.5))  # as pickle copies it
+    assert (str(error), error.retry_s, error.full_s) == ("the reranker refused a request", 2.5, 0.5)
+
+
+@pytest.mark.parametrize(("full_s", "header"), [(0.25, "0.250"), (0.0, None)])
+def test_a_refusal_tells_the_proxy_for_how_long_such_requests_are_refused(
+    full_s: float, header: str | None
+) -> None:
+    app = FastAPI()
+    add_handlers(app, ServeSettings(index="unused"))
+
+    @app.get("/")
+    async def failing() -> None:
+        raise OverloadedError("x", 0.2, full_s)
+
+    assert TestClient(app).get("/").headers.get(FULL_HEADER) == header
 
 
 def test_a_defect_is_logged_under_the_requests_id_without_its_words(

@@ -28,6 +28,7 @@ from cocite_serve.replicas.gateway import Gateway, StagePair
 from cocite_serve.replicas.loaded_versions import LoadedVersions
 from cocite_serve.replicas.pair_chunks import Reranked
 from cocite_serve.replicas.query_blocks import Found
+from cocite_serve.replicas.refusals import FullError
 from cocite_serve.replicas.stages import Reranker, RetrievedCandidates, Retriever
 from cocite_serve.settings import ServeSettings
 from cocite_serve.tracing import exporting
@@ -274,6 +275,32 @@ def test_a_busy_reranker_is_asked_before_candidates_are_retrieved() -> None:
     assert {(answer.read, answer.to_read) for answer in answers[:3]} == {(30, 30)}
 
 
+def test_once_all_replicas_are_full_a_refusal_says_for_how_long() -> None:
+    class Full(Slow):
+        async def admit(self, *_: object) -> None:
+            self.asked.append(0)
+            raise FullError("the reranker refused a request", 0.8, str(len(self.asked)))
+
+    async def ask(tell: bool) -> list[float]:
+        stage = Full(room=0)
+        pair = slow_pair(stage, replicas=2)
+        pair.full.tell = tell
+        first = asyncio.ensure_future(pair.recommend(GAP, Options(rerank=30), soon()))
+        await asyncio.sleep(0)
+        refused = await asyncio.gather(
+            *(pair.recommend(GAP, Options(rerank=30), soon()) for _ in range(2)), return_exceptions=True
+        )
+        stage.go.set()
+        await first
+        assert all(type(error) is OverloadedError for error in refused)
+        return [error.full_s for error in refused]  # type: ignore[union-attr]
+
+    one, two = asyncio.run(ask(tell=True))
+    assert one == 0.0, "the other replica may have room"
+    assert 0.0 < two <= 0.8
+    assert asyncio.run(ask(tell=False)) == [0.0, 0.0]
+
+
 def test_a_request_that_reads_no_pairs_asks_nobody() -> None:
     async def ask() -> Slow:
         stage = Slow(room=0)
@@ -322,6 +349,7 @@ def answered_by(gateway: Any, release: str | None = None) -> str:
 def test_a_second_release_answers_beside_the_served_one_until_it_is_gone(two: Any) -> None:
     asyncio.run(two.follow(Directions("cocite-stages-2", beside="cocite-beside-3")))
     assert (two._backend.index_version, two._backend.beside.index_version) == ("000002", "000001")
+    assert not two._pairs["cocite-stages-2"].full.tell, "the release beside it may have room"
     assert [answered_by(two, name) for name in (None, "served", "beside")] == ["000001", "000002", "000001"]
     first = two._backend
     asyncio.run(two.follow(Directions("cocite-stages-2", beside="cocite-beside-3", refused=(REFUSED,))))

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 from cocite.errors import InputError
 from cocite_serve.failures import StageFailedError
 from cocite_serve.http.problems import NotReadyError, OverloadedError
-from cocite_serve.replicas.refusals import refusals
+from cocite_serve.replicas.refusals import FullError, refusals
 from cocite_serve.replicas.steps import RefusedError
 
 
@@ -16,6 +18,16 @@ def test_a_refusal_says_when_to_come_again() -> None:
     ):
         raise RefusedError(wait_s=3.0, retry_s=1.5)
     assert caught.value.retry_s == 1.5
+
+
+def test_a_full_replica_names_itself_also_to_another_process() -> None:
+    with pytest.raises(FullError, match="it would wait 3.0 s") as caught, refusals("reranker", "5f0c"):
+        raise RefusedError(wait_s=3.0, retry_s=1.5, full=True)
+    with pytest.raises(OverloadedError, match="it would wait 3.0 s") as other, refusals("reranker", "5f0c"):
+        raise RefusedError(wait_s=3.0, retry_s=1.5)
+    assert not isinstance(other.value, FullError), "with a later deadline it would be taken in"
+    again = copy.copy(caught.value)  # as pickle copies it
+    assert (str(again), again.retry_s, again.replica) == (str(caught.value), 1.5, "5f0c")
 
 
 @pytest.mark.parametrize(

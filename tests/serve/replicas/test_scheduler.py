@@ -302,6 +302,7 @@ def test_who_is_admitted_waits_no_longer_than_may_be(arrivals: list[Arrival], lo
         assert end - arrivals[i].at <= longest + alone + 1e-6
     for error in run.refused.values():
         assert error.wait_s > longest
+        assert error.full, "no deadline would help"
         assert error.retry_s == pytest.approx(error.wait_s - longest)
 
 
@@ -317,6 +318,7 @@ def test_a_request_that_others_make_late_is_refused_and_one_that_is_late_by_itse
     large, hurried, hopeless = Arrival(0, same(40)), Arrival(0, same(40), 1.5), Arrival(0, same(40), 0.5)
     run = Simulation([large, hurried, hopeless]).run()
     assert set(run.refused) == {1}
+    assert not run.refused[1].full, "with a later deadline it would be taken in"
     assert set(run.late) == {2}, "alone it takes a second"
 
 

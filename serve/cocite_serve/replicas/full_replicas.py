@@ -1,0 +1,75 @@
+"""What a gateway knows of replicas that are full: until when none of a stage would take in a request of some size.
+
+A replica that refuses a request because the wait would be too long says for how long that holds. While it holds of all
+replicas, the next such request need not be passed on to be refused: the HTTP proxy refuses it, see
+:mod:`cocite_serve.full_notes`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from cocite_serve.http.problems import OverloadedError
+from cocite_serve.replicas.refusals import FullError
+
+LONGEST_S = 1.0
+"""Seconds that a refusal is taken to hold at most: the queue is shorter at once where clients leave. A client that was
+refused comes again after a second at the earliest anyway."""
+
+
+class FullReplicas:
+    """Refusals of the replicas of one stage.
+
+    Args:
+        replicas: that there may be. One of which nothing is known may take a request in.
+        clock: as ``time.monotonic``.
+
+    Attributes:
+        tell: whether a refusal says for how long all replicas refuse: where no other release answers requests.
+
+    Example:
+        >>> full = FullReplicas(2, clock=lambda: 0.0)
+        >>> full.refused("a", size=30, seconds=0.5)  # the other may have room
+        0.0
+        >>> full.refused("b", size=30, seconds=0.8)
+        0.5
+    """
+
+    def __init__(self, replicas: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._replicas, self._clock, self.tell = replicas, clock, False
+        self._until: dict[int, dict[str, float]] = {}
+
+    def refused(self, replica: str, size: int, seconds: float) -> float:
+        """Note a refusal.
+
+        Args:
+            replica: its name.
+            size: of the request, in pairs: another size waits another time.
+            seconds: for which the replica refuses such a request.
+
+        Returns:
+            Seconds for which each replica refuses one; 0: some replica may take it in.
+        """
+        now = self._clock()
+        held = {name: end for name, end in self._until.get(size, {}).items() if end > now}
+        held[replica] = now + min(seconds, LONGEST_S)
+        self._until[size] = held
+        return min(held.values()) - now if len(held) >= self._replicas else 0.0
+
+    @contextmanager
+    def noting(self, size: int) -> Iterator[None]:
+        """Note a refusal that the block raises.
+
+        Args:
+            size: of the request, in pairs.
+
+        Raises:
+            OverloadedError: the refusal, with the seconds for which each replica refuses such a request.
+        """
+        try:
+            yield
+        except FullError as error:
+            seconds = self.refused(error.replica, size, error.retry_s or 0.0)
+            raise OverloadedError(str(error), error.retry_s, seconds if self.tell else 0.0) from error
