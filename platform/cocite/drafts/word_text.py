@@ -101,8 +101,9 @@ class WordFile:
     Example:
         >>> document = Document()
         >>> _ = document.add_paragraph("We parse.")
-        >>> document.save("a.docx")
-        >>> [paragraph.text for paragraph in open_word(open("a.docx", "rb").read(), "a.docx").paragraphs]
+        >>> buffer = io.BytesIO()
+        >>> document.save(buffer)
+        >>> [paragraph.text for paragraph in open_word(buffer.getvalue(), "a.docx").paragraphs]
         ['We parse.']
     """
 
