@@ -219,6 +219,69 @@ def test_the_policies_let_through_the_ports_that_are_there_and_no_others() -> No
     assert int(metrics) in opened
 
 
+def policies(folder: str) -> list[dict[str, Any]]:
+    return [resource["spec"] for resource in rendered(folder) if resource["kind"] == "NetworkPolicy"]
+
+
+def selects(selector: dict[str, Any], labels: dict[str, str]) -> bool:
+    assert selector.keys() <= {"matchLabels"}, "a selector that this test does not know"
+    return selector.get("matchLabels", {}).items() <= labels.items()
+
+
+def lets_in(folder: str, labels: dict[str, str], peer: dict[str, Any], port: int) -> bool:
+    """Whether a policy of the folder lets ``peer`` reach a port of the pods with these labels."""
+    rules = [
+        rule
+        for spec in policies(folder)
+        if selects(spec["podSelector"], labels)
+        for rule in spec.get("ingress", [])
+    ]
+    return any(
+        peer in rule["from"] and port in [entry["port"] for entry in rule.get("ports", [{"port": port}])]
+        for rule in rules
+    )
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_policy_of_its_own_names_what_each_pod_may_reach_and_be_reached_by(folder: str) -> None:
+    for resource in rendered(folder):
+        for template, _ in pods(resource):
+            labels = template["metadata"]["labels"]
+            covering = [spec for spec in policies(folder) if selects(spec["podSelector"], labels)]
+            assert {kind for spec in covering for kind in spec["policyTypes"]} == {"Ingress", "Egress"}
+            named = [spec for spec in covering if spec["podSelector"]]
+            assert named, f"{labels} can neither reach nor be reached"
+
+
+def test_the_policies_of_jobs_and_endpoint_may_lie_in_one_namespace() -> None:
+    """Applied together, no policy of one folder takes away or opens what the other's pods need."""
+    names = [
+        {resource["metadata"]["name"] for resource in rendered(folder) if resource["kind"] == "NetworkPolicy"}
+        for folder in ("serving", "jobs")
+    ]
+    assert not names[0] & names[1], "to delete one folder would delete a policy of the other"
+    apps = [
+        {
+            template["metadata"]["labels"]["app"]
+            for resource in rendered(folder)
+            for template, _ in pods(resource)
+        }
+        for folder in ("serving", "jobs")
+    ]
+    assert not apps[0] & apps[1]
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_whoever_sends_a_ray_job_reaches_the_head(name: str) -> None:
+    spec = job(name)["spec"]
+    assert spec["submissionMode"] == "HTTPMode", "the pod that submits by default has no policy"
+    assert "submitterPodTemplate" not in spec
+    head = only("jobs", "RayCluster")["spec"]["headGroupSpec"]["template"]["metadata"]["labels"]
+    operator = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kuberay-operator"}}}
+    assert lets_in("jobs", head, operator, 8265)
+    assert not lets_in("jobs", head, operator, 6379)
+
+
 def test_the_nightly_job_may_patch_one_service_and_nothing_else() -> None:
     [rule] = only("serving", "Role")["rules"]
     assert rule["resourceNames"] == [only("serving", "RayService")["metadata"]["name"]]
