@@ -44,6 +44,24 @@ def test_documents_are_joined_and_moved() -> None:
     assert torch.equal(moved.to("cpu").ids, whole.ids)
 
 
+def test_a_share_of_the_tokens_is_left_out_and_no_sentence_is_emptied() -> None:
+    count = 4000
+    vectors = torch.arange(count)[:, None]
+    whole = Documents.of(TokenLists.of([[5, 6, 7, 8, 2]] * count), np.arange(0, count + 1, 2))
+    whole = Documents(whole.ids, whole.sentences, whole.documents, vectors)
+    torch.manual_seed(0)
+    found, again = whole.thinned(0.3), whole.thinned(0.3)
+    assert torch.equal(found.documents, whole.documents)
+    assert found.vectors is vectors
+    assert (found.ids[found.sentences[1:] - 1] == 2).all()
+    # Of 4000 words each, the share that is kept has a standard deviation of .007.
+    kept = [float((found.ids == word).sum()) / count for word in (5, 6, 7, 8, 2)]
+    assert kept == pytest.approx([0.7, 0.7, 0.7, 0.7, 1.0], abs=0.03)
+    assert set(found.lengths.tolist()) == {1, 2, 3, 4, 5}
+    assert (found.ids[found.sentences[:-1]].diff() != 0).any()
+    assert not torch.equal(found.sentences, again.sentences)
+
+
 def test_bounds() -> None:
     assert bounds(np.array([2, 0, 3])).tolist() == [0, 2, 2, 5]
     assert bounds(np.array([], np.int64)).tolist() == [0]

@@ -90,6 +90,22 @@ class Documents:
         """(D,) sentences of each document."""
         return self.documents.diff()
 
+    def thinned(self, share: float) -> Documents:
+        """The same documents without a share of their tokens, drawn anew each time; end tokens stay.
+
+        Args:
+            share: probability that a token is left out.
+
+        Example:
+            >>> documents = Documents.of(TokenLists.of([[5, 6, 2], [7, 2]]), np.array([0, 2]))
+            >>> documents.thinned(0.999999).ids.tolist()
+            [2, 2]
+        """
+        keep = torch.rand(len(self.ids), device=self.ids.device) >= share
+        keep[self.sentences[1:] - 1] = True
+        ends = torch.cat([self.sentences.new_zeros(1), keep.cumsum(0)])
+        return Documents(self.ids[keep], ends[self.sentences], self.documents, self.vectors)
+
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> Documents:
         """The same documents on another device."""
         ids, sentences, documents = (

@@ -62,6 +62,10 @@ def test_papers_never_cited_have_a_vector_from_their_words_alone(texts, opened) 
     assert set(found.tolist()) <= {NO_ROW, *np.flatnonzero(cited).tolist()}
 
 
+def test_only_doc2vec_ranks_by_the_cosine(opened) -> None:
+    assert [name for name in NAMES if name != "s2v" and opened[name].cosine] == ["d2v"]
+
+
 @pytest.mark.parametrize("name", list(NAMES))
 def test_own_and_excluded_papers_are_not_found(citing_corpus, opened, name) -> None:
     text = citing_corpus.contexts.take("text", [0])[0]

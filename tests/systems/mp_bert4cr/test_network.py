@@ -69,6 +69,21 @@ def test_words_of_both_encoders_are_scaled_once(shared: bool) -> None:
         torch.testing.assert_close(encoder.words.weight.detach(), before * weights[:, None])
 
 
+def test_words_are_left_out_in_training_alone() -> None:
+    plain, model = model_of(), model_of(word_dropout=0.5)
+    manuscripts, papers = documents([9, 8], [7]), documents([6, 9], seed=1)
+    with torch.no_grad():
+        whole = plain(manuscripts, papers)
+        assert torch.equal(model(manuscripts, papers), whole)
+        assert torch.equal(plain.train()(manuscripts, papers), whole)
+        torch.manual_seed(0)
+        one, other = model.train()(manuscripts, papers), model(manuscripts, papers)
+        torch.manual_seed(0)
+        parts = [plain.manuscript(manuscripts.thinned(0.5)), plain.citation(papers.thinned(0.5))]
+    assert not torch.allclose(one, other, atol=1e-2)
+    assert torch.equal(one, torch.cat([part.documents for part in parts]))
+
+
 def test_checkpointing_changes_no_gradient() -> None:
     plain, checkpointed = model_of(), model_of()
     checkpointed.gradient_checkpointing_enable()

@@ -1,6 +1,6 @@
 """The systems that MP-BERT4CR is compared with, and two of those that HAtten is compared with.
 
-Z. Guo et al. compare MP-BERT4CR (section 5.3) with the systems of these papers:
+Y. Zhang and Q. Ma compare MP-BERT4CR (sections 5.2 and 5.3) with the systems of these papers:
 
 - T. Mikolov, I. Sutskever, K. Chen, G. Corrado, J. Dean, "Distributed Representations of Words and Phrases and their
   Compositionality", NeurIPS 2013 (``word2vec``).

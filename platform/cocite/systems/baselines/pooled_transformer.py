@@ -1,7 +1,8 @@
 """Any Hugging Face encoder as a baseline: pooled token states, without training.
 
-MP-BERT4CR pools abstracts by their sum and ranks by cosine (section 5.3), which is that of the mean; it fine-tunes its
-SciBERT and SPECTER, which is not done here. Papers are title and abstract, queries are contexts.
+MP-BERT4CR pools abstracts by their sum and ranks by cosine (section 5.3), which is that of the mean. Papers are title
+and abstract, queries are contexts. The paper fine-tunes its SciBERT and SPECTER: ``cocite train bi-encoder`` does so
+with any encoder, and the folder that it writes is an encoder here.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from cocite.array_files import require_fit
 from cocite.artifacts import load_array
-from cocite.bounds import Power, Total
+from cocite.bounds import Factor, Power, Total
 from cocite.config import Settings
 from cocite.corpus.context_links import ContextLinks
 from cocite.corpus.csr import CSR
@@ -53,6 +53,8 @@ class CitationSettings(Settings):
     """Power of the citation counts (Eq. 2)."""
     counted: Count = "papers"
     """What Eq. 2 counts."""
+    added: Factor = 0.0
+    """Added to the counts of Eq. 2."""
     drawn: int = Field(0, ge=0, le=20_000)
     """Papers that are drawn for each example."""
 
@@ -135,7 +137,8 @@ def prepare(
         owner, targets = known.cited.gather(np.arange(len(known)))
         dev = Gaps.sample(corpus, periods.dev, settings.dev_contexts)
         masses = CocitationMasses.of(history, settings.positive_power)
-        noise = NoiseDistribution.of(paper_counts(history, settings.counted), settings.negative_power)
+        counts = paper_counts(history, settings.counted, added=settings.added)
+        noise = NoiseDistribution.of(counts, settings.negative_power)
         texts = load_from_model_folder(folder.parent, corpus)
         arrays = {
             "contexts.citing": links.citing,

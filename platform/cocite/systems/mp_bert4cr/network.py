@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from cocite.bounds import ProperShare
 from cocite.systems.mp_bert4cr.hierarchical_transformer import HierarchicalEncoder, HierarchicalSettings
 from cocite.text.documents import Documents
 
@@ -20,6 +21,9 @@ class MpBert4crModelSettings(HierarchicalSettings):
     shared_words: bool = False
     """Whether both encoders have the same word vectors; in the paper each has its own. Shared ones are trained by
     manuscripts and papers alike."""
+    word_dropout: ProperShare = 0.0
+    """Share of the tokens of manuscripts and papers that training leaves out; none in the paper. A model of few layers
+    then learns to tell a paper by any part of its words."""
 
 
 class MpBert4cr(nn.Module):
@@ -84,8 +88,9 @@ class MpBert4cr(nn.Module):
             papers: c documents.
             layers: see :meth:`HierarchicalEncoder.forward`.
         """
+        share = self.settings.word_dropout if self.training else 0.0
         parts = [
-            encoder(documents, layers=layers).documents
+            encoder(documents.thinned(share) if share else documents, layers=layers).documents
             for encoder, documents in ((self.manuscript, manuscripts), (self.citation, papers))
             if documents is not None
         ]

@@ -68,6 +68,9 @@ class NegativeSettings(Settings):
     """Power of the citation counts (Eq. 2)."""
     counted: Count = "papers"
     """What Eq. 2 counts: ``occurrences`` of a paper as a citation, as in the paper, or ``papers`` that cite it."""
+    added: Factor = 0.0
+    """Added to the count of each paper of the training period, so that those that none cites are drawn as negatives
+    too; all papers are candidates later. In the paper what is never cited is never a negative."""
     spare_manuscript: bool = True
     """Whether all that the manuscript cites is spared, and not only what the context cites and the positives drawn. In
     the paper a citation elsewhere in the manuscript may be a negative."""
@@ -156,6 +159,7 @@ class MpBert4crRecipe(Settings):
             positive_power=self.positives.power,
             negative_power=self.negatives.power,
             counted=self.negatives.counted,
+            added=self.negatives.added,
             drawn=self.drawn_positives + self.negatives.count,
         )
 
