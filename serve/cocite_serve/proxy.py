@@ -26,8 +26,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cocite.bounds import FilePath, Seconds
 from cocite.config import Settings
-from cocite_serve.full_notes import RefuseWhenFull
 from cocite_serve.http.body_limit import DRAFT_PATHS, HeldBodies, read_body, replay
+from cocite_serve.http.full_notes import RefuseWhenFull
 from cocite_serve.http.problem_body import overloaded, problem
 from cocite_serve.http.request_context import HEADER, context_of
 from cocite_serve.settings import Limits, ServeSettings

@@ -16,7 +16,7 @@ from helpers.served_cross_encoder import cross_encoder_folder
 
 from cocite.corpus.starter import build_starter
 from cocite.retrieval.index.snapshot import IndexSnapshot
-from cocite_serve.full_notes import FULL_HEADER
+from cocite_serve.http.full_notes import FULL_HEADER
 
 pytestmark = pytest.mark.integration
 CLIENTS = 32

@@ -2,7 +2,7 @@
 
 A replica that refuses a request because the wait would be too long says for how long that holds. While it holds of all
 replicas, the next such request need not be passed on to be refused: the gateway refuses it, and the HTTP proxy those
-that come later, see :mod:`cocite_serve.full_notes`.
+that come later, see :mod:`cocite_serve.http.full_notes`.
 """
 
 from __future__ import annotations
