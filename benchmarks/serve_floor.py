@@ -60,23 +60,22 @@ def main() -> None:
     parser.add_argument("--ways", default=",".join(WAYS), help="which ways")
     parser.add_argument("--json", type=Path, help="file to write the result to")
     options = parser.parse_args()
-    rows = []
+    result = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "command": f"python -m benchmarks.serve_floor {' '.join(sys.argv[1:])}".strip(),
+        "device": processor(),
+        "cores": len(os.sched_getaffinity(0)),
+    }
+    rows: list[dict[str, Any]] = []
     for way in options.ways.split(","):
         for calls in (0, 1):
             # A process of its own: Ray Serve reads the environment when it is imported.
             with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
                 rows.append(pool.submit(measure, way, calls, options.requests).result())
             print(json.dumps(rows[-1]), flush=True)
+            if options.json:  # after each line: a way may not come up
+                options.json.write_text(json.dumps(result | {"lines": rows}, indent=1) + "\n")
     print_table(f"{options.requests} requests a line", list(rows[0]), [list(row.values()) for row in rows])
-    if options.json:
-        result = {
-            "date": datetime.now(UTC).date().isoformat(),
-            "command": f"python -m benchmarks.serve_floor {' '.join(sys.argv[1:])}".strip(),
-            "device": processor(),
-            "cores": len(os.sched_getaffinity(0)),
-            "lines": rows,
-        }
-        options.json.write_text(json.dumps(result, indent=1) + "\n")
 
 
 def application(calls: int) -> Any:

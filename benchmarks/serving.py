@@ -37,7 +37,7 @@ from transformers.utils import logging
 
 from benchmarks._endpoint import cpu_by_kind, endpoint
 from benchmarks._measured_process import processor
-from benchmarks._served_load import beside, closed_loop, leave, open_loop, percentile
+from benchmarks._served_load import Call, beside, closed_loop, leave, open_loop, percentile
 from benchmarks.cross_encoder_scoring import minilm
 from cocite.cli.console import print_table
 from cocite.pipeline.first_stage import FirstStage
@@ -273,11 +273,11 @@ def departures(url: str, contexts: list[str], wait: str) -> list[dict[str, Any]]
     """Part 3; ``wait``: what ``reranker.max_wait_s`` is."""
     rows: list[dict[str, Any]] = []
 
-    def one() -> float:
+    def one() -> Call:
         [call] = asyncio.run(closed_loop(url, bodies(contexts, SMALL), 1, 0))
-        return call.seconds
+        return call
 
-    unloaded = [one() for _ in range(20)]
+    unloaded = [one().seconds for _ in range(20)]
     for at_once in (50, 250, LEAVING) * 3:
         begin = time.perf_counter()
         asyncio.run(leave(url, bodies(contexts, LARGE), LEAVING, at_once, 0.5))
@@ -291,9 +291,10 @@ def departures(url: str, contexts: list[str], wait: str) -> list[dict[str, Any]]
                 "took s": took,
                 "unloaded p50 s": float(np.median(unloaded)),
                 "unloaded p95 s": float(np.percentile(unloaded, 95)),
-                "next s": following[0],
-                "of unloaded p50": following[0] / float(np.median(unloaded)),
-                "the one after it s": following[1],
+                "next s": following[0].seconds,
+                "its status": following[0].status,
+                "of unloaded p50": following[0].seconds / float(np.median(unloaded)),
+                "the one after it s": following[1].seconds,
             }
         )
     return rows

@@ -15,6 +15,7 @@ pytest.importorskip("benchmarks.serve_cases", reason="run from a checkout")
 from benchmarks import serve_slow_bodies
 from benchmarks.serve_cases import counted
 from benchmarks.serve_slow_bodies import slow_clients
+from benchmarks.serving import by_kind
 
 
 def test_answers_and_failed_checks_are_counted(tmp_path: Path) -> None:
@@ -71,3 +72,8 @@ def test_slow_clients_send_byte_by_byte_until_they_are_answered(monkeypatch: pyt
     assert heads[0].startswith(b"POST /v1/recommend HTTP/1.1\r\n")
     # Two bytes may arrive together on a busy machine; a body that is sent at once would arrive as one piece.
     assert sum(pieces) < 2 * len(pieces)
+
+
+def test_the_cpu_of_each_kind_of_process_is_seconds_a_second() -> None:
+    line = by_kind("8 clients", {"proxy": 1.0, "Ray": 2.0}, {"proxy": 1.5, "Ray": 2.0}, 2.0, 30)
+    assert line == {"load": "8 clients", "s": 2.0, "requests": 30, "proxy": 0.25, "Ray": 0.0}

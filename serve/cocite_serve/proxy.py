@@ -26,8 +26,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cocite.bounds import FilePath, Seconds
 from cocite.config import Settings
-from cocite_serve.full_notes import RefuseWhenFull
 from cocite_serve.http.body_limit import DRAFT_PATHS, HeldBodies, read_body, replay
+from cocite_serve.http.full_notes import RefuseWhenFull
 from cocite_serve.http.problem_body import overloaded, problem
 from cocite_serve.http.request_context import HEADER, context_of
 from cocite_serve.settings import Limits, ServeSettings
@@ -61,7 +61,7 @@ class ProxySettings(Settings):
     """Bytes of the body of a draft."""
     body_s: Seconds = Limits().body_s
     """Seconds within which it has to come."""
-    drafts: Annotated[int, Field(ge=1)] = Limits().drafts_waiting
+    drafts: Annotated[int, Field(ge=1, le=10**10)] = Limits().drafts_waiting
     """Bodies of drafts in the proxy's memory; one more is answered 429 before it is read."""
     retry_after_s: Annotated[int, Field(ge=0, le=86_400)] = 1
     """Seconds after which a client may try again."""

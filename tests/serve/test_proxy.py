@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
-from cocite_serve.full_notes import RefuseWhenFull
+from cocite_serve.http.full_notes import RefuseWhenFull
 from cocite_serve.http.problem_body import problem
 from cocite_serve.proxy import CALLBACK, PAUSES_S, VARIABLE, AnswerOnce, ProxySettings, environment
 from cocite_serve.settings import ServeSettings

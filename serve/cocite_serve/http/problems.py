@@ -16,8 +16,8 @@ from starlette.exceptions import HTTPException
 from cocite.errors import CociteError, InputError, NotFoundError, nearest
 from cocite.retrieval.remote_shards import ShardsUnavailableError
 from cocite_serve.failures import describe
-from cocite_serve.full_notes import FULL_HEADER
 from cocite_serve.http.draft_schemas import DraftRequest
+from cocite_serve.http.full_notes import FULL_HEADER
 from cocite_serve.http.option_fields import RecommendOptions
 from cocite_serve.http.problem_body import overloaded as too_many
 from cocite_serve.http.problem_body import problem

@@ -1,8 +1,8 @@
 """What a gateway knows of replicas that are full: until when none of a stage would take in a request of some size.
 
 A replica that refuses a request because the wait would be too long says for how long that holds. While it holds of all
-replicas, the next such request need not be passed on to be refused: the HTTP proxy refuses it, see
-:mod:`cocite_serve.full_notes`.
+replicas, the next such request need not be passed on to be refused: the gateway refuses it, and the HTTP proxy those
+that come later, see :mod:`cocite_serve.http.full_notes`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from cocite_serve.http.problems import OverloadedError
 from cocite_serve.replicas.refusals import FullError
@@ -17,6 +18,14 @@ from cocite_serve.replicas.refusals import FullError
 LONGEST_S = 1.0
 """Seconds that a refusal is taken to hold at most: the queue is shorter at once where clients leave. A client that was
 refused comes again after a second at the earliest anyway."""
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    until: float
+    """Time of the clock until which it is taken to hold."""
+    again: float
+    """Time at which the request would be taken in, without new ones."""
 
 
 class FullReplicas:
@@ -39,7 +48,7 @@ class FullReplicas:
 
     def __init__(self, replicas: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._replicas, self._clock, self.tell = replicas, clock, False
-        self._until: dict[int, dict[str, float]] = {}
+        self._refusals: dict[int, dict[str, _Refusal]] = {}
 
     def refused(self, replica: str, size: int, seconds: float) -> float:
         """Note a refusal.
@@ -53,10 +62,28 @@ class FullReplicas:
             Seconds for which each replica refuses one; 0: some replica may take it in.
         """
         now = self._clock()
-        held = {name: end for name, end in self._until.get(size, {}).items() if end > now}
-        held[replica] = now + min(seconds, LONGEST_S)
-        self._until[size] = held
-        return min(held.values()) - now if len(held) >= self._replicas else 0.0
+        self._refusals[size] = self._held(size) | {
+            replica: _Refusal(now + min(seconds, LONGEST_S), now + seconds)
+        }
+        return self._full_s(size)
+
+    def _held(self, size: int) -> dict[str, _Refusal]:
+        now = self._clock()
+        return {name: held for name, held in self._refusals.get(size, {}).items() if held.until > now}
+
+    def _full_s(self, size: int) -> float:
+        held = self._held(size).values()
+        return min(each.until for each in held) - self._clock() if len(held) >= self._replicas else 0.0
+
+    def require_room(self, size: int) -> None:
+        """Refuse a request that each replica would refuse.
+
+        Raises:
+            OverloadedError: with the seconds for which that holds.
+        """
+        if seconds := self._full_s(size):
+            again = min(each.again for each in self._held(size).values()) - self._clock()
+            raise OverloadedError("every replica is full", again, seconds if self.tell else 0.0)
 
     @contextmanager
     def noting(self, size: int) -> Iterator[None]:

@@ -167,6 +167,7 @@ class StagePair:
         assert reranker is not None, "nothing else reads pairs"
         begin = time.perf_counter()
         if self._under_way > 1:
+            self.full.require_room(pairs)
             before = self._coming // self._replicas
             await _result(
                 "reranker.admit",

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from cocite.errors import CociteError, InputError, NotFoundError
 from cocite.retrieval.remote_shards import ShardsUnavailableError
-from cocite_serve.full_notes import FULL_HEADER
+from cocite_serve.http.full_notes import FULL_HEADER
 from cocite_serve.http.problems import (
     FAILED,
     STATUS_DESCRIPTIONS,

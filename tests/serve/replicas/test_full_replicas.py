@@ -25,6 +25,22 @@ def test_all_are_full_until_the_first_has_room() -> None:
     assert full.refused("b", 30, 0.9) == 0.0, "what the first said is over"
 
 
+def test_what_each_replica_would_refuse_is_refused_without_asking_them() -> None:
+    clock = Clock()
+    full = FullReplicas(2, clock)
+    full.tell = True
+    full.refused("a", 30, 4.0)
+    full.require_room(30)  # the other may have room
+    full.refused("b", 30, 3.0)
+    full.require_room(5)
+    clock.now = 0.25
+    with pytest.raises(OverloadedError, match="every replica is full") as caught:
+        full.require_room(30)
+    assert (caught.value.retry_s, caught.value.full_s) == (2.75, 0.75)
+    clock.now = 1.0
+    full.require_room(30)
+
+
 def test_sizes_are_full_each_by_itself() -> None:
     full = FullReplicas(2, Clock())
     assert full.refused("a", 30, 0.5) == 0.0

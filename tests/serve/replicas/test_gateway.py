@@ -290,6 +290,9 @@ def test_once_all_replicas_are_full_a_refusal_says_for_how_long() -> None:
         refused = await asyncio.gather(
             *(pair.recommend(GAP, Options(rerank=30), soon()) for _ in range(2)), return_exceptions=True
         )
+        with pytest.raises(OverloadedError, match="every replica is full"):
+            await pair.recommend(GAP, Options(rerank=30), soon())
+        assert len(stage.asked) == 2, "nobody was asked by the third"
         stage.go.set()
         await first
         assert all(type(error) is OverloadedError for error in refused)

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse
 from starlette.testclient import TestClient
 from starlette.types import Receive, Scope, Send
 
-from cocite_serve.full_notes import FULL_HEADER, MOST_KINDS, FullNotes, RefuseWhenFull
+from cocite_serve.http.full_notes import FULL_HEADER, MOST_KINDS, FullNotes, RefuseWhenFull
 
 GAP = b'{"context": "as in [CIT]", "rerank": 30}'
 
