@@ -6,7 +6,7 @@ import itertools
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,7 +86,8 @@ def newest_reranker(pid: int) -> psutil.Process:
     """The reranker of the stages that an endpoint's process started last: those on trial."""
     found = {}
     for process in psutil.Process(pid).children(recursive=True):
-        title = " ".join(process.cmdline())
-        if "ServeReplica:cocite-stages-" in title and ":Reranker" in title:
-            found[int(title.split("cocite-stages-")[1].split(":")[0])] = process
+        with suppress(psutil.Error):  # one that ends meanwhile
+            title = " ".join(process.cmdline())
+            if "ServeReplica:cocite-stages-" in title and ":Reranker" in title:
+                found[int(title.split("cocite-stages-")[1].split(":")[0])] = process
     return found[max(found)]

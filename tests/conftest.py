@@ -28,6 +28,9 @@ for name, value in {
     # What is fastest depends on the processor, and scores of two ways to serve are compared.
     "COCITE_PRECISION": "float32",
     "RAY_USAGE_STATS_ENABLED": "0",
+    # Ray gives its agents 30 s and its workers 60 s to come up, which a busy machine may exceed.
+    "RAY_agent_register_timeout_ms": "240000",
+    "RAY_worker_register_timeout_seconds": "300",
     "TOKENIZERS_PARALLELISM": "false",
     "OMP_NUM_THREADS": "1",
     "COLUMNS": "120",

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -155,6 +156,8 @@ def test_a_reader_never_finds_the_destination_absent_during_replace(tmp_path: Pa
     reader.start()
     for i in range(30):
         write(tmp_path / "art", str(i), replace=True)
+    while not reads and reader.is_alive():
+        time.sleep(0.01)
     stop.set()
     reader.join()
     assert faults == []

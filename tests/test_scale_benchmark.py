@@ -107,10 +107,10 @@ def test_kept_and_given_folders_are_used_again(
 
 
 def test_memory_beyond_the_limit_ends_a_step_for_good(tmp_path: Path) -> None:
-    code = "x = bytearray(300_000_000)\nx[::4096] = b'a' * len(x[::4096])\nimport time; time.sleep(20)"
+    code = "x = bytearray(300_000_000)\nx[::4096] = b'a' * len(x[::4096])\nimport time; time.sleep(600)"
     start = time.monotonic()
     result = measured([sys.executable, "-c", code], 100e6)
-    assert time.monotonic() - start < 15
+    assert time.monotonic() - start < 300
     assert result["failed"].startswith("took more than")
     results = Results(tmp_path / "r.jsonl")
     results.add(Key(1, 1, "a"), result)
@@ -127,10 +127,11 @@ def test_a_process_is_measured_with_what_it_prints() -> None:
     assert measured([sys.executable, "-c", "raise SystemExit(3)"], 1e12)["failed"] == "ended with 3"
 
 
-def test_an_inner_step_is_not_counted_for_the_outer_one() -> None:
-    clock = StepClock()
+def test_an_inner_step_is_not_counted_for_the_outer_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, now = StepClock(), iter([0.0, 1.0, 11.0, 13.0])
+    monkeypatch.setattr("benchmarks._timed_first_stage.time.perf_counter", lambda: next(now))
     with clock.step("outer"), clock.step("inner"):
-        time.sleep(0.05)
-    assert clock.wall["inner"] >= 0.05 > clock.wall["outer"] >= 0
+        pass
+    assert clock.wall == {"outer": 3.0, "inner": 10.0}
     clock.reset()
     assert not clock.wall

@@ -25,7 +25,7 @@ from cocite.corpus.store import KIND, Corpus
 from cocite.errors import CociteError, InputError
 from cocite.manifests import MANIFEST, read_manifest
 
-STARTUP_SECONDS = 180
+STARTUP_SECONDS = 600
 """How long the endpoint may take until its stages are loaded."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -19,8 +20,8 @@ import psutil
 
 from helpers.endpoint import free_port
 
-START_S = 120
-STOP_S = 30
+START_S = 600
+STOP_S = 120
 SETTINGS = {
     "files.autoSave": "off",
     "telemetry.telemetryLevel": "off",
@@ -155,8 +156,10 @@ class Window:
 
     def accept(self, key: str) -> None:
         """Accept the first suggestion, which has to be of this key."""
-        self.suggestions.filter(has_text=key).first.wait_for()
-        assert self.suggestions.first.inner_text().startswith(key)
+        from playwright.sync_api import expect  # installed where there is a page
+
+        # The list is drawn anew while answers come in.
+        expect(self.suggestions.first).to_have_text(re.compile(f"^{re.escape(key)}"), use_inner_text=True)
         self.page.keyboard.press("Enter")
 
     def save(self) -> None:

@@ -9,16 +9,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 import psutil
 
-START_S = 240
+START_S = 600
 """Seconds to wait for a machine that does other things too; usually 15."""
-STOP_S = 60
+STOP_S = 240
+_FIRST = 20_000 + 1_000 * (1 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw-1").removeprefix("gw")))
+# None twice, and begun anywhere in the thousand: another run of the tests on this machine has the same.
+_PORTS = iter([_FIRST + (os.getpid() + number) % 1_000 for number in range(1_000)])
 
 
 @dataclass
@@ -32,9 +35,12 @@ class Running:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port of this test process's own that nothing uses, outside of those that Linux gives to connections."""
+    for port in _PORTS:
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is left")
 
 
 @contextmanager
@@ -48,6 +54,7 @@ def serving(
     port = free_port()
     command = [str(Path(sys.executable).with_name("cocite")), "serve", "--index", str(index)]
     command += ["--model", str(model)] if model is not None else []
+    command += ["--set", f"start_s={START_S}"]
     with log.open("w") as file:
         process = subprocess.Popen(
             [*command, "--port", str(port), *options],
@@ -71,19 +78,23 @@ def serving(
             process.wait()
 
 
+def replicas_of(running: Running, deployment: str) -> list[psutil.Process]:
+    """The processes of the replicas of a deployment; one that ends meanwhile is left out."""
+    found = []
+    for process in psutil.Process(running.process.pid).children(recursive=True):
+        with suppress(psutil.Error):
+            if f":{deployment}" in " ".join(process.cmdline()):
+                found.append(process)
+    return found
+
+
 def replica_of(running: Running, deployment: str) -> int | None:
     """The process of the only replica of a deployment; None while there is none."""
-    for process in psutil.Process(running.process.pid).children(recursive=True):
-        try:
-            if f":{deployment}" in " ".join(process.cmdline()):
-                return process.pid
-        except psutil.Error:
-            continue
-    return None
+    return next((process.pid for process in replicas_of(running, deployment)), None)
 
 
 def _wait(process: subprocess.Popen[str], url: str, log: Path) -> None:
-    deadline = time.monotonic() + START_S
+    deadline = time.monotonic() + START_S + STOP_S
     while time.monotonic() < deadline:
         assert process.poll() is None, f"cocite serve ended with {process.returncode}:\n{log.read_text()}"
         try:

@@ -1,4 +1,4 @@
-"""A step that reads the parts of a source, the first of whose workers is killed in the middle of a part."""
+"""A step that reads the parts of a source, whose first worker is killed in the middle of a part, or makes only some."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cocite_jobs.steps.importing.stage_parts import StageParts
 from cocite_jobs.steps.parts import Part, Result
+from helpers.killed_driver import hold
 
 
 @dataclass(frozen=True)
@@ -28,3 +29,17 @@ class KilledOnce(StageParts):
             return result
 
         return make_or_die
+
+
+@dataclass(frozen=True)
+class Held(StageParts):
+    """Stages so many parts as the test wants, and no more."""
+
+    def open(self) -> Callable[[Part], Result]:
+        make = super().open()
+
+        def held(part: Part) -> Result:
+            hold()
+            return make(part)
+
+        return held

@@ -15,6 +15,7 @@ from pygls.lsp.client import LanguageClient
 
 TIMEOUT = 120.0
 """Seconds for one answer: nothing is wrong with a busy machine."""
+LOADED_S = 600.0
 
 
 class Editor(LanguageClient):
@@ -110,16 +111,16 @@ async def editor(
     *,
     applies: bool = True,
     creates: bool = True,
-    progress: bool = False,
+    progress: bool = True,
     stderr: list[str] | None = None,
 ) -> AsyncIterator[Editor]:
-    """An editor that has started the server.
+    """An editor that has started the server, and waited until it has loaded what the first answer needs.
 
     Args:
         index: that the server is over.
         applies: whether the editor makes edits.
         creates: whether the editor can create files.
-        progress: whether the editor shows the progress of what the server does by itself.
+        progress: whether the editor shows the progress of what the server does by itself. It has to, to wait for it.
         stderr: gets what the server wrote to its log.
     """
     client = Editor(applies=applies)
@@ -137,6 +138,8 @@ async def editor(
     assert answer.server_info.name == "cocite"
     client.initialized(types.InitializedParams())
     try:
+        if progress:
+            await asyncio.wait_for(client.loaded.wait(), LOADED_S)
         yield client
     finally:
         await asyncio.wait_for(client.shutdown_async(None), TIMEOUT)

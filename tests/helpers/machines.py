@@ -22,7 +22,7 @@ import pytest
 from helpers import isolated_machine
 from helpers.sources import ROOT
 
-STOP_S = 30
+STOP_S = 120
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Machine:
         command: str | Sequence[object],
         *,
         folder: Path | str = "/tmp",
-        timeout: float = 300,
+        timeout: float = 900,
         **variables: str,
     ) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
@@ -161,6 +161,8 @@ def _environment() -> dict[str, str]:
         "HF_HUB_OFFLINE": "1",
         "MLFLOW_DISABLE_TELEMETRY": "true",
         "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_agent_register_timeout_ms": "240000",
+        "RAY_worker_register_timeout_seconds": "300",
         "TOKENIZERS_PARALLELISM": "false",
         "NO_COLOR": "1",
         "COLUMNS": "120",

@@ -29,7 +29,7 @@ def _rank(
     os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size)}
     cpu, meeting = torch.device("cpu"), f"file://{folder}/meeting"
     start_group(cpu, init_method=meeting, rank=rank, world_size=size)
-    world = World.join(timeout=120)
+    world = World.join(timeout=600)
     (folder / f"{rank}").write_bytes(pickle.dumps(function(world, *arguments)))
     world.barrier()
     end_group()

@@ -15,7 +15,9 @@ BIB = (
     "@misc{private, title = {An entry that the text does not cite}}\n"
 )
 """The bibliography of `CITING`: an entry of the corpus, one that it lacks, and one that is not cited."""
-WAIT_MS = 60_000
+WAIT_MS = 180_000
+START_MS = 240_000
+"""Milliseconds that a browser may take until it is up."""
 QUIET = [
     "--no-sandbox",
     "--disable-gpu",
@@ -111,6 +113,20 @@ def search(page: Any, text: str) -> None:
 def settled(page: Any) -> None:
     """Wait until no answer is on its way."""
     page.locator("#results:not([aria-busy=true])").wait_for(state="attached")
+
+
+def kept_with_its_answer(page: Any) -> None:
+    """Wait until the draft is kept; the page does it a moment after the last change."""
+    page.wait_for_function("JSON.parse(localStorage.getItem('cocite-draft') ?? '{}').searched === true")
+
+
+def keep(page: Any, value: str) -> None:
+    """Load the page where it has kept a value as the draft."""
+    address = page.url
+    # One of the same origin that keeps nothing itself: the page would write over the value when it is left.
+    page.goto(f"{address}static/theme.js")
+    page.evaluate("value => localStorage.setItem('cocite-draft', value)", value)
+    page.goto(address)
 
 
 def titles(page: Any) -> list[str]:

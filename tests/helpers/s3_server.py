@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 PORT = 9000
-WAIT_S = 240
+WAIT_S = 600
 POLL_S = 0.05
 
 

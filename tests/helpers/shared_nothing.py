@@ -20,7 +20,7 @@ PAGE = ROOT / "docs" / "cluster.md"
 ROLES = ("head", "worker", "desk", "cloud")
 """Who types the commands of a block of the page, the second word of its fence; ``cloud`` needs one to run in."""
 GCS_PORT, AGENT_PORT, MEMORY = 6390, 52400, 100_000_000
-START_S = 60
+START_S = 240
 STARTS = 4
 """Attempts to start a node: Ray gives one 30 s, which a busy machine exceeds."""
 

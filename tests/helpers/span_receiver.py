@@ -18,6 +18,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from cocite_serve.tracing import exporting
 
+SENT_S = 60.0
+"""Seconds for which a busy machine may send one batch; usually some milliseconds."""
 Value = str | int | float | bool
 
 
@@ -118,7 +120,9 @@ def value(pair: KeyValue) -> Value:
 
 @contextmanager
 def traced(monkeypatch: pytest.MonkeyPatch, endpoint: str, **environment: str) -> Iterator[None]:
-    """Let this process send spans to a collector, until the block ends."""
+    """Let this process send spans to a collector, and wait for a flush's end, until the block ends."""
+    monkeypatch.setenv(exporting.TIMEOUTS[0], str(SENT_S))
+    monkeypatch.setattr(exporting.flush, "__defaults__", (SENT_S,))
     monkeypatch.setenv(exporting.ENDPOINT, f"{endpoint}/v1/traces")
     for name, text in environment.items():
         monkeypatch.setenv(name, text)
@@ -130,5 +134,5 @@ def traced(monkeypatch: pytest.MonkeyPatch, endpoint: str, **environment: str) -
         yield
     finally:
         if processor is not None:
-            exporting.flush()
+            exporting.flush(exporting.FLUSH_S)  # a collector may be silent
             threading.Thread(target=processor.shutdown, daemon=True).start()

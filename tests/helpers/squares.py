@@ -12,6 +12,7 @@ from typing import Any
 from cocite.atomic_files import write_atomic
 from cocite.errors import InputError
 from cocite_jobs.steps.parts import Part
+from helpers.killed_driver import hold
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Squares:
         number = part.arguments
         with (self.folder / "made.log").open("a") as log:
             log.write(f"{part.name}\n")
+        hold()
         if number == self.fails_at:
             raise InputError("has no square", where=part.name, hint="take another")
         died = self.folder / "died"

@@ -1,10 +1,9 @@
-"""Blocks of vectors whose worker dies, or is slow, for tests of embedding."""
+"""Blocks of vectors whose worker dies, or makes only some, for tests of embedding."""
 
 from __future__ import annotations
 
 import os
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from cocite.corpus.store import Corpus
 from cocite.protocols import Encoder
 from cocite_jobs.steps.embedding.blocks import Blocks
 from cocite_jobs.steps.parts import Part
+from helpers.killed_driver import hold
 
 
 class DyingBlocks(Blocks):
@@ -25,9 +25,9 @@ class DyingBlocks(Blocks):
         return super()._make(corpus, encoder, part)
 
 
-class SlowBlocks(Blocks):
-    """Waits before each block."""
+class HeldBlocks(Blocks):
+    """Makes so many blocks as the test wants, and no more."""
 
     def _make(self, corpus: Corpus, encoder: Encoder, part: Part) -> dict[str, Any]:
-        time.sleep(0.3)
+        hold()
         return super()._make(corpus, encoder, part)

@@ -1,15 +1,15 @@
-"""Blocks of candidates whose worker dies, or is slow, for tests of mining."""
+"""Blocks of candidates whose worker dies, or makes only some, for tests of mining."""
 
 from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from cocite_jobs.steps.mining.mine import MineBlocks
 from cocite_jobs.steps.parts import Part, Result
+from helpers.killed_driver import hold
 
 
 class DyingMineBlocks(MineBlocks):
@@ -28,14 +28,14 @@ class DyingMineBlocks(MineBlocks):
         return dying
 
 
-class SlowMineBlocks(MineBlocks):
-    """Waits before each block."""
+class HeldMineBlocks(MineBlocks):
+    """Makes so many blocks as the test wants, and no more."""
 
     def open(self) -> Callable[[Part], Result]:
         make = super().open()
 
-        def slow(part: Part) -> Result:
-            time.sleep(0.3)
+        def held(part: Part) -> Result:
+            hold()
             return make(part)
 
-        return slow
+        return held

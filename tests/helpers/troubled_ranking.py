@@ -1,16 +1,16 @@
-"""Parts of rankings whose worker dies, or is slow, for tests."""
+"""Parts of rankings whose worker dies, or makes only some, for tests."""
 
 from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from cocite_jobs.steps.parts import Part, Result
 from cocite_jobs.steps.ranking.rank_file import RankQueries
 from cocite_jobs.steps.ranking.rank_task import RankTask
+from helpers.killed_driver import hold
 
 
 def dying(make: Callable[[Part], Result], died: Path) -> Callable[[Part], Result]:
@@ -39,14 +39,14 @@ class DyingRankTask(RankTask):
         return dying(super().open(), Path(self.to.path).parents[1] / "died")
 
 
-class SlowRankQueries(RankQueries):
-    """Waits before each part."""
+class HeldRankQueries(RankQueries):
+    """Makes so many parts as the test wants, and no more."""
 
     def open(self) -> Callable[[Part], Result]:
         make = super().open()
 
-        def slow(part: Part) -> Result:
-            time.sleep(0.2)
+        def held(part: Part) -> Result:
+            hold()
             return make(part)
 
-        return slow
+        return held

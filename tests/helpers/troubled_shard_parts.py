@@ -1,10 +1,9 @@
-"""Parts of an index whose worker dies, or is slow, for tests of its build."""
+"""Parts of an index whose worker dies, or makes only some, for tests of its build."""
 
 from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from cocite_jobs.steps.indexing.shard_parts import ShardParts
 from cocite_jobs.steps.parts import Part
+from helpers.killed_driver import hold
 
 KILLED = ("count", "add", "finish")
 """Steps that lose a worker: each writes several folders, or completes a shard."""
@@ -32,9 +32,9 @@ class DyingShardParts(ShardParts):
 
 
 @dataclass(frozen=True)
-class SlowShardParts(ShardParts):
-    """Waits before each part."""
+class HeldShardParts(ShardParts):
+    """Makes so many parts as the test wants, and no more."""
 
     def _make(self, plan: Any, load: Callable[..., Any], part: Part) -> dict[str, Any]:
-        time.sleep(0.2)
+        hold()
         return super()._make(plan, load, part)

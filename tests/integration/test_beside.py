@@ -8,13 +8,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
 import psutil
 import pytest
-from helpers.endpoint import Running, free_port, serving
+from helpers.endpoint import Running, free_port, replicas_of, serving
 
 from cocite.corpus.starter import build_starter
 from cocite.retrieval.index.snapshot import IndexSnapshot
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.integration
 ASKED = {"title": "Neural machine translation", "top_k": 8, "depth": 50, "evidence": False}
 GONE = ("papineni2002bleu", "bahdanau2015neural", "vaswani2017attention")
 """Papers that the served index lacks, and the one beside it has."""
-WAIT_S = 120
+WAIT_S = 600
 CLIENTS = 3
 
 
@@ -67,12 +68,13 @@ class Client:
         return sum(float(line.split()[-1]) for line in lines if all(label in line for label in labels))
 
 
-def options(traffic: str, port: int) -> list[str]:
+def options(traffic: str, port: int, timeout_s: float) -> list[str]:
+    """``timeout_s``: after which the served release answers alone; a busy machine may take seconds for an answer."""
     settings = {
         "beside.index_version": '"000001"',  # a word, and no number
         "beside.traffic": traffic,
         "beside.share": 0.5,
-        "beside.timeout_s": 2,
+        "beside.timeout_s": timeout_s,
         "rollout.queries": 2,
     }
     return [
@@ -86,7 +88,7 @@ def test_interleaved_answers_are_clicked_and_a_dead_release_disturbs_nobody(
     index: Path, tmp_path: Path
 ) -> None:
     log, port = tmp_path / "log.txt", free_port()
-    with serving(None, index, log, *options("interleave", port)) as running:
+    with serving(None, index, log, *options("interleave", port, timeout_s=5)) as running:
         client = Client(running, log, port)
         version = client.get("/v1/version")
         assert (version["index_version"], version["beside"]["index_version"]) == ("000002", "000001")
@@ -111,8 +113,8 @@ def test_interleaved_answers_are_clicked_and_a_dead_release_disturbs_nobody(
         assert (page["release"], page["papers"][0]["rank"]) == ("beside", 9)
 
         # Every second one that names none has papers of both, and clicks are credited.
-        mixed, asked = [], 0
-        while len(mixed) < 6 and asked < 60:
+        mixed, asked, deadline = [], 0, time.monotonic() + WAIT_S
+        while len(mixed) < 6 and time.monotonic() < deadline:
             answer, asked = client.ask(), asked + 1
             if answer["interleaved"]:  # on a busy machine one may be too late, and the served release answers
                 mixed.append(answer)
@@ -141,11 +143,11 @@ def test_interleaved_answers_are_clicked_and_a_dead_release_disturbs_nobody(
             return 6 <= client.metric("interleaved_answers_total") == comparison["answers"] <= asked
 
         client.until(counts_agree)
-        assert client.metric("release_requests_total", 'release="beside"', 'outcome="answered"') >= 8
+        answered = ("release_requests_total", 'release="beside"', 'outcome="answered"')
+        client.until(lambda: client.metric(*answered) >= 8)
 
         statuses = killed(client)
         assert set(statuses) == {200}, statuses
-        assert sum(statuses.values()) > 20
 
         def is_back() -> bool:
             answer = client.http.post("/v1/recommend", json=ASKED | {"release": "beside"})
@@ -156,7 +158,7 @@ def test_interleaved_answers_are_clicked_and_a_dead_release_disturbs_nobody(
 
 
 def killed(client: Client) -> Counter[int]:
-    """The statuses that clients get while the processes of the release beside are killed for six seconds."""
+    """The statuses that clients get, more than 20, while the processes of the release beside are killed."""
     statuses, ended = Counter[int](), threading.Event()
 
     def ask() -> None:
@@ -170,43 +172,43 @@ def killed(client: Client) -> Counter[int]:
     threads = [threading.Thread(target=ask) for _ in range(CLIENTS)]
     for thread in threads:
         thread.start()
-    end, deaths = time.monotonic() + 6, 0
-    while time.monotonic() < end:
-        for process in psutil.Process(client.running.process.pid).children(recursive=True):
-            try:
-                if "ServeReplica:cocite-beside-" in " ".join(process.cmdline()):
-                    process.kill()
-                    deaths += 1
-            except psutil.NoSuchProcess:
-                continue
-        time.sleep(0.5)
-    ended.set()
-    for thread in threads:
-        thread.join()
-    assert deaths >= 2, "both stages"
+    dead: set[int] = set()
+
+    def enough() -> bool:
+        for process in replicas_of(client.running, "cocite-beside-"):
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+                dead.add(process.pid)
+        return len(dead) >= 2 and sum(statuses.values()) > 20  # both stages
+
+    try:
+        client.until(enough)
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
     return statuses
 
 
 def test_clients_keep_their_release(index: Path, tmp_path: Path) -> None:
     log, port = tmp_path / "log.txt", free_port()
-    with serving(None, index, log, *options("split", port)) as running:
+    with serving(None, index, log, *options("split", port, timeout_s=60)) as running:
         client = Client(running, log, port)
         names = [f"client {number}" for number in range(16)]
         first = {name: client.ask(client=name)["index_version"] for name in names}
         assert set(first.values()) == {"000001", "000002"}
         assert {name: client.ask(client=name)["index_version"] for name in reversed(names)} == first
         client.until(lambda: client.metric("release_seconds_count") == 32)
-        of_each = [
-            client.metric("release_seconds_count", f'release="{name}"') for name in ("served", "beside")
-        ]
-        assert min(of_each) > 0
+        for name in ("served", "beside"):
+            assert client.metric("release_seconds_count", f'release="{name}"') > 0
 
 
 def test_shadowed_requests_are_compared(index: Path, tmp_path: Path) -> None:
     log, port = tmp_path / "log.txt", free_port()
-    with serving(None, index, log, *options("shadow", port)) as running:
+    with serving(None, index, log, *options("shadow", port, timeout_s=60)) as running:
         client = Client(running, log, port)
         assert {client.ask()["release"] for _ in range(12)} == {"served"}
         client.until(lambda: client.metric("shadow_overlap_count") == 6)
-        assert 0 < client.metric("shadow_overlap_sum") <= 6
-        assert client.metric("release_requests_total", 'release="beside"', 'outcome="answered"') == 6
+        client.until(lambda: 0 < client.metric("shadow_overlap_sum") <= 6)
+        answered = ("release_requests_total", 'release="beside"', 'outcome="answered"')
+        client.until(lambda: client.metric(*answered) == 6)

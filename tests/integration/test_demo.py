@@ -27,7 +27,7 @@ def test_the_demo_ends_with_a_recommendation_over_http(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "cocite", "demo", "--once", "--port", str(port), "--sample", "20"]
     environment = os.environ | {"COLUMNS": "160", "OMP_NUM_THREADS": "2"}
     done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=900, check=False
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=1800, check=False
     )
     assert done.returncode == 0, done.stderr[-4000:]
     assert "cocite train nnselect" in done.stdout

@@ -180,7 +180,7 @@ def test_it_runs_under_torchrun(tmp_path: Path, straight: Run, root: Path) -> No
     script.write_text(
         "from helpers.engine_runs import UNEVEN, run\n"
         "from cocite.training.engine.world import World\n"
-        "world = World.join(timeout=200)\n"
+        "world = World.join(timeout=600)\n"
         "done = run(world, UNEVEN | {'backend': 'ddp'})\n"
         "if world.first:\n"
         "    print('size', world.size, 'best', done.outcome.best['fit'])\n"
@@ -191,7 +191,7 @@ def test_it_runs_under_torchrun(tmp_path: Path, straight: Run, root: Path) -> No
         env=os.environ | {"PYTHONPATH": str(root / "tests")},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=900,
         check=False,
     )
     assert done.returncode == 0, done.stderr

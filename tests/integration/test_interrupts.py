@@ -40,13 +40,21 @@ def test_an_endpoint_that_is_interrupted_before_it_is_up_leaves_nothing(tmp_path
         process = subprocess.Popen(
             command, stderr=log, stdout=log, start_new_session=True, env={**os.environ, "TMPDIR": temporary}
         )
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 600
         while not list(Path(temporary).glob("cocite-*/session_*/sockets")) and time.monotonic() < deadline:
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        code = process.wait(120)
+        code = process.wait(600)
         assert code == 130, (tmp_path / "log").read_text()
         assert (tmp_path / "log").read_text().splitlines()[-1] == "cocite: stopped"
-        assert not list(Path(temporary).glob("cocite-*"))
-        running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-        assert temporary not in running
+        deadline = time.monotonic() + 60
+        while left_over(temporary) and time.monotonic() < deadline:  # what was killed is ended in a moment
+            time.sleep(0.1)
+        assert left_over(temporary) == []
+
+
+def left_over(folder: str) -> list[str]:
+    """Files of Ray in a folder, and command lines of processes that name it."""
+    files = [str(path) for path in Path(folder).glob("cocite-*")]
+    running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    return files + [line for line in running.splitlines() if folder in line]

@@ -124,7 +124,7 @@ def test_ctrl_c_leaves_a_job_running_and_stop_ends_it(cluster: Head, corpus: Cor
     # The metrics of a step after the start: it is running.
     assert any(re.match(r"step [1-9]", line) for line in following.stdout)
     following.send_signal(signal.SIGINT)
-    _, err = following.communicate(timeout=60)
+    _, err = following.communicate(timeout=240)
     assert following.returncode == 130
     assert f"The job goes on. Follow it: cocite job logs {id_} --follow" in err
     stopped = cluster.cocite("job", "stop", id_, "--json")

@@ -6,6 +6,7 @@ All processes of a machine are killed at once, Ray's own included, and nothing o
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -38,6 +39,20 @@ def die(machine: Machine) -> None:
     machine.run("kill -KILL -1")
 
 
+def wait_for_nodes(cluster: Cluster, count: int) -> None:
+    """Wait until the head knows of so many live nodes: it takes a while to notice that one has died."""
+    program = f"""
+import ray, time
+ray.init(address="auto", log_to_driver=False)
+deadline = time.monotonic() + {STEP_S}
+while sum(node["Alive"] for node in ray.nodes()) != {count}:
+    assert time.monotonic() < deadline, ray.nodes()
+    time.sleep(0.5)
+"""
+    waited = cluster.head.run([sys.executable, "-c", program], timeout=2 * STEP_S)
+    assert waited.returncode == 0, waited.stderr
+
+
 def test_a_machine_dies_and_the_others_make_its_parts(cluster: Cluster) -> None:
     whole = cluster.head.run(at(cluster, f"{EMBED} --to s3://bucket/whole/vectors"), timeout=STEP_S)
     assert whole.returncode == 0, whole.stderr
@@ -51,6 +66,7 @@ def test_a_machine_dies_and_the_others_make_its_parts(cluster: Cluster) -> None:
 
     # With the last machine the step has nowhere to go on: without --wait it is refused, with it a new one does it.
     die(cluster.workers[0])
+    wait_for_nodes(cluster, 1)
     refused = cluster.head.run(at(cluster, f"{EMBED} --to s3://bucket/late/vectors"), timeout=STEP_S)
     assert refused.returncode == 2, refused.stderr
     assert "a worker needs 1 CPU, and no node has them" in " ".join(refused.stderr.split())

@@ -21,12 +21,15 @@ pytestmark = [
 SENTENCE = "The quality of translations is measured by BLEU~\\cite{"
 SCRIPT = """
 local index, python, out = vim.env.COCITE_INDEX, vim.env.COCITE_PYTHON, vim.env.COCITE_OUT
-local said = {}
+local said, loaded = {}, false
 local id = vim.lsp.start_client({
   name = 'cocite',
   cmd = { python, '-m', 'cocite', 'language-server', '--index', index },
   root_dir = vim.fn.getcwd(),
-  handlers = { ['window/showMessage'] = function(_, params) table.insert(said, params.message) end },
+  handlers = {
+    ['window/showMessage'] = function(_, params) table.insert(said, params.message) end,
+    ['$/progress'] = function(_, params) loaded = loaded or params.value.kind == 'end' end,
+  },
 })
 vim.cmd('edit refs.bib')
 vim.api.nvim_buf_set_lines(0, 0, 0, false, { '% not saved yet' })
@@ -34,7 +37,7 @@ vim.o.hidden = true
 vim.cmd('edit draft.tex')
 vim.bo.filetype = 'tex'
 vim.lsp.buf_attach_client(0, id)
-assert(vim.wait(120000, function() return vim.lsp.get_client_by_id(id).initialized end, 20))
+assert(vim.wait(600000, function() return loaded end, 20))
 vim.api.nvim_buf_set_lines(0, -2, -1, false, { vim.fn.getline('$') .. 'pap' })
 vim.cmd('normal! G$')
 local line = vim.fn.getline('.')
@@ -75,7 +78,7 @@ def test_neovim_completes_a_citation_and_adds_its_entry(tmp_path: Path) -> None:
         },
         capture_output=True,
         text=True,
-        timeout=400,
+        timeout=1800,
         stdin=subprocess.DEVNULL,
     )
     assert (tmp_path / "out.json").is_file(), run.stderr

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import psutil
 import pytest
-from helpers.endpoint import Running, serving
+from helpers.endpoint import Running, replicas_of, serving
 from helpers.served_cross_encoder import cross_encoder_folder
 
 from cocite.corpus.starter import build_starter
@@ -36,8 +36,9 @@ CONTEXTS = [
 MANY = 200
 ROUNDING = 0.02
 """Of a score; those of two contexts' papers differ by ten times as much, and more."""
-SCALED_S = 120
-"""Seconds within which Ray Serve has seen the queues and started a replica; usually 20."""
+REQUEST_S = 60
+WAIT_S = 600
+"""Seconds within which Ray Serve has seen the queues and started a replica, usually 20; and for all else."""
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         folder / "log.txt",
         *options,
         "--set",
-        "request_timeout_s=60",
+        f"request_timeout_s={REQUEST_S}",
     ) as running:
         yield running
 
@@ -66,6 +67,16 @@ def recommender(endpoint: Running) -> Recommender:
 def ask(endpoint: Running, context: str, **request: Any) -> httpx.Response:
     body = {"context": context, "top_k": 15, "K": 300, **request}
     return httpx.post(f"{endpoint.url}/v1/recommend", json=body, timeout=120)
+
+
+def ask_until_accepted(endpoint: Running, context: str, **request: Any) -> httpx.Response:
+    """Ask as a client does that is told to try again, because a busy machine computes little in ``max_wait_s``."""
+    deadline = time.monotonic() + WAIT_S
+    while (answer := ask(endpoint, context, **request)).status_code == 429:
+        assert time.monotonic() < deadline, answer.text
+        time.sleep(int(answer.headers["retry-after"]))
+    assert answer.status_code == 200, answer.text
+    return answer
 
 
 def assert_ranked_as_alone(
@@ -86,9 +97,8 @@ def assert_ranked_as_alone(
 
 def test_clients_at_once_get_what_each_gets_alone(endpoint: Running, recommender: Recommender) -> None:
     with ThreadPoolExecutor(len(CONTEXTS)) as pool:
-        answers = list(pool.map(lambda context: ask(endpoint, context, rerank=5), CONTEXTS))
+        answers = list(pool.map(lambda context: ask_until_accepted(endpoint, context, rerank=5), CONTEXTS))
     for context, answer in zip(CONTEXTS, answers, strict=True):
-        assert answer.status_code == 200, answer.text
         assert answer.json()["reranked"] == {"read": 5, "of": 5}
         assert_ranked_as_alone(answer, recommender, context, 5)
 
@@ -97,18 +107,23 @@ def test_a_deadline_that_does_not_allow_all_has_fewer_read(
     endpoint: Running, recommender: Recommender
 ) -> None:
     begin = time.monotonic()
-    assert ask(endpoint, CONTEXTS[0], rerank=MANY).json()["reranked"] == {"read": MANY, "of": MANY}
-    whole = 1000 * (time.monotonic() - begin)
-    partial = 0
-    for share in (0.7, 0.6, 0.5, 0.4, 0.6, 0.5):  # other work on the machine may take all of the time
-        answer = ask(endpoint, CONTEXTS[0], rerank=MANY, deadline_ms=max(1, int(share * whole)))
+    answer = ask_until_accepted(endpoint, CONTEXTS[0], rerank=MANY)
+    assert answer.json()["reranked"] == {"read": MANY, "of": MANY}
+    # Between a deadline that allows nothing and one that allows all, wherever the machine's other work moves them.
+    nothing, all_ = 0.0, 1000 * (time.monotonic() - begin)
+    end, read = begin + WAIT_S, MANY
+    while read == MANY:
+        assert time.monotonic() < end, "no deadline allowed some and not all"
+        if all_ - nothing < 5:
+            nothing, all_ = 0.0, min(2 * all_, 1000 * REQUEST_S)
+        middle = (nothing + all_) / 2
+        answer = ask(endpoint, CONTEXTS[0], rerank=MANY, deadline_ms=max(1, round(middle)))
         if answer.status_code == 200:
-            read = answer.json()["reranked"]["read"]
-            partial += read < MANY
-            assert_ranked_as_alone(answer, recommender, CONTEXTS[0], read)
+            read, all_ = answer.json()["reranked"]["read"], middle
         else:
-            assert answer.status_code == 504
-    assert partial > 0
+            assert answer.status_code in (429, 504), answer.text
+            nothing = middle
+    assert_ranked_as_alone(answer, recommender, CONTEXTS[0], read)
 
 
 def test_what_would_wait_too_long_is_refused_at_once_and_told_when(endpoint: Running) -> None:
@@ -133,10 +148,21 @@ def test_what_would_wait_too_long_is_refused_at_once_and_told_when(endpoint: Run
 
 
 def test_after_clients_have_left_nothing_is_computed_for_them(endpoint: Running) -> None:
-    ask(endpoint, CONTEXTS[0], rerank=5)
-    begin = time.monotonic()
-    assert ask(endpoint, CONTEXTS[0], rerank=MANY).status_code == 200
-    large = time.monotonic() - begin
+    def computed() -> dict[int, float]:
+        """Seconds for which each process of the reranker has computed: they do not depend on other work."""
+        found = {}
+        for process in replicas_of(endpoint, "Reranker"):
+            with contextlib.suppress(psutil.Error):
+                found[process.pid] = sum(process.cpu_times()[:2])
+        return found
+
+    def since(before: dict[int, float]) -> float:
+        return sum(seconds - before[pid] for pid, seconds in computed().items() if pid in before)
+
+    ask_until_accepted(endpoint, CONTEXTS[0], rerank=5)
+    before = computed()
+    ask_until_accepted(endpoint, CONTEXTS[0], rerank=MANY)
+    large = since(before)
 
     def leave(context: str) -> None:
         with contextlib.suppress(httpx.TimeoutException):
@@ -148,17 +174,15 @@ def test_after_clients_have_left_nothing_is_computed_for_them(endpoint: Running)
 
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(leave, 8 * CONTEXTS))
-    begin = time.monotonic()
-    assert ask(endpoint, CONTEXTS[0], rerank=MANY).status_code == 200, "nobody is before it"
-    assert time.monotonic() - begin < 10 * large, "64 had left"
+    ask_until_accepted(endpoint, CONTEXTS[0], rerank=MANY)
+    assert since(before) < 12 * large, "64 had left"
 
 
 def test_a_replica_is_added_while_the_queued_work_would_take_too_long(endpoint: Running) -> None:
     def rerankers() -> int:
-        children = psutil.Process(endpoint.process.pid).children(recursive=True)
-        return sum(":Reranker" in " ".join(child.cmdline()) for child in children)
+        return len(replicas_of(endpoint, "Reranker"))
 
-    end = time.monotonic() + SCALED_S
+    end = time.monotonic() + WAIT_S
     with ThreadPoolExecutor(len(CONTEXTS)) as pool:
         while rerankers() < 2 and time.monotonic() < end:
             list(pool.map(lambda context: ask(endpoint, context, rerank=MANY), CONTEXTS))

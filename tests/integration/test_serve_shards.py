@@ -29,7 +29,7 @@ pytestmark = pytest.mark.integration
 
 COUNT = 4
 WHOLE = {"answered": COUNT, "of": COUNT, "missing": []}
-WAIT_S = 120.0
+WAIT_S = 600.0
 FUSION = {
     "queries": 60,
     "local_depth": 60,

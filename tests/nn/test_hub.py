@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,13 +22,18 @@ LOAD = """
 import sys, time
 from cocite.errors import CociteError
 from cocite.nn import pretrained_transformers
-began, said = time.monotonic(), []
+slept, sleep, said = 0.0, time.sleep, []
+def counted(seconds):
+    global slept
+    slept += seconds
+    sleep(seconds)
+time.sleep = counted
 for name in sys.argv[1:]:
     try:
         said.append(type(pretrained_transformers.load(name).backbone).__name__)
     except CociteError as error:
         said.append(f"{type(error).__name__} {error}")
-print(time.monotonic() - began, *said, sep=chr(10))
+print(slept, *said, sep=chr(10))
 """
 NAME = "someone/some-model"
 
@@ -69,7 +73,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache, and a client that may ask the hub."""
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(hub, "TIMEOUT_S", 0.3)
+    monkeypatch.setattr(hub, "TIMEOUT_S", 60)
     return tmp_path / "cache"
 
 
@@ -81,11 +85,10 @@ def ask(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["./none", "../a/b", "/a", "~/model", "a/b/c", "two words", "folder/"])
-def test_a_path_is_no_name_of_a_model(name: str) -> None:
-    began = time.monotonic()
+def test_a_path_is_no_name_of_a_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "get_hf_file_metadata", lambda *_, **__: pytest.fail("the hub is asked"))
     with pytest.raises(NotFoundError, match=rf"^{name}: no such folder \(name a Hugging Face model folder"):
         pretrained_transformers.load(name)
-    assert time.monotonic() - began < 1
 
 
 @pytest.mark.parametrize(
@@ -98,6 +101,8 @@ def test_a_path_is_no_name_of_a_model(name: str) -> None:
 def test_of_a_hub_that_cannot_be_asked_the_cache_is_enough(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: bytes | None, reason: str
 ) -> None:
+    if answer is None:
+        monkeypatch.setattr(hub, "TIMEOUT_S", 0.3)
     with host(answer) as address:
         ask(monkeypatch, address)
         sentence = f"neither a folder here nor a model in the cache {cache}, and {address} cannot be reached"
@@ -135,7 +140,7 @@ def test_no_network_costs_seconds_and_what_is_cached_is_loaded(tmp_path: Path) -
     settings = {"HF_HOME": str(tmp_path / "home"), "HF_ENDPOINT": closed, "HF_HUB_OFFLINE": "0"}
     command = [sys.executable, "-c", LOAD, NAME, "someone/another"]
     done = subprocess.run(
-        command, env=os.environ | settings, capture_output=True, text=True, check=True, timeout=60
+        command, env=os.environ | settings, capture_output=True, text=True, check=True, timeout=600
     )
     seconds, *said = done.stdout.splitlines()
     assert said[0] == "BertModel"
@@ -143,4 +148,5 @@ def test_no_network_costs_seconds_and_what_is_cached_is_loaded(tmp_path: Path) -
         "NotFoundError someone/another: is neither a folder here nor a model in the cache"
     )
     assert f"{closed} cannot be reached (" in said[1]
-    assert float(seconds) < 30  # without the check, the client tries each file for half a minute
+    # Without the check, the client tries each file for half a minute, with sleep between two attempts.
+    assert float(seconds) < 10

@@ -68,12 +68,15 @@ def served(index: Path) -> Iterator[str]:
     command = [sys.executable, "-m", "cocite", "mcp", "--index", str(index), "--http", str(port)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
-        for _ in range(600):
+        listens = False
+        for _ in range(3_000):
             with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
+                listens = probe.connect_ex(("127.0.0.1", port)) == 0
+            if listens:
+                break
             assert process.poll() is None, process.stderr
             time.sleep(0.1)
+        assert listens
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
         process.send_signal(signal.SIGTERM)

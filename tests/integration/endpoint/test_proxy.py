@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
+import select
 import signal
 import socket
-import statistics
 import threading
 import time
 from collections.abc import Iterator
@@ -15,9 +14,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
-import psutil
 import pytest
-from helpers.endpoint import Running, serving
+from helpers.endpoint import Running, replicas_of, serving
 
 pytestmark = pytest.mark.integration
 
@@ -25,14 +23,17 @@ CONTEXT = "We measure the quality of translations with BLEU [CIT] on a held-out 
 WORDS = "zymurgical quokkas"
 SLOW = 300
 """Clients that never send the rest of their body."""
-BODY_S = 10
+BODY_S = 30
+GATEWAYS = 3
+"""One is left when two are killed, however long it takes until others have come in their place."""
+WAIT_S = 600
 
 
 @pytest.fixture(scope="module")
 def fronted(starter_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("fronted")
     options = ("--log-dir", str(folder / "logs"), "--set", f"limits.body_s={BODY_S}")
-    options += ("--set", "gateway.replicas=2")
+    options += ("--set", f"gateway.replicas={GATEWAYS}")
     with serving(None, starter_index, folder / "log.txt", *options) as running:
         running.log_dir = folder / "logs"  # type: ignore[attr-defined]
         yield running
@@ -61,7 +62,7 @@ def test_an_id_comes_back_once_and_is_in_the_log(fronted: Running) -> None:
         ]
         return [line for line in lines if line["request_id"] == "a-clients/id-1"]
 
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + WAIT_S
     while not logged() and time.monotonic() < deadline:  # the line is written when the answer has been sent
         time.sleep(0.1)
     [line] = logged()
@@ -77,59 +78,49 @@ def test_an_id_that_is_no_text_is_replaced(fronted: Running) -> None:
 
 def test_slow_bodies_are_ended_and_delay_nobody(fronted: Running) -> None:
     host, port = fronted.url.removeprefix("http://").split(":")
-    ask(fronted)
-    alone = statistics.median(timed(fronted) for _ in range(10))
     with ExitStack() as stack:
         begin = time.monotonic()
         clients = [
-            stack.enter_context(socket.create_connection((host, int(port)), timeout=60)) for _ in range(SLOW)
+            stack.enter_context(socket.create_connection((host, int(port)), timeout=240)) for _ in range(SLOW)
         ]
         for client in clients:
             client.sendall(b"POST /v1/recommend HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
-        beside = statistics.median(timed(fronted) for _ in range(10))
-        assert time.monotonic() - begin < BODY_S, "the others were asked while the slow ones waited"
+        assert [ask(fronted, top_k=1).status_code for _ in range(3)] == [200] * 3
+        ended, _, _ = select.select(clients, [], [], 0)
+        assert len(ended) < SLOW / 2, "the others were asked while the slow ones waited"
         answers = [client.recv(65536) for client in clients]
-        assert BODY_S - 1 < time.monotonic() - begin < BODY_S + 15
+        assert time.monotonic() - begin >= BODY_S - 1
     assert {answer.split(b"\r\n")[0] for answer in answers} == {b"HTTP/1.1 408 Request Timeout"}
-    # A second: a machine that does other things too. Had the others waited for the slow ones, it were ten.
-    assert beside < max(2 * alone, alone + 1)
-
-
-def timed(running: Running) -> float:
-    begin = time.perf_counter()
-    assert ask(running, top_k=1).status_code == 200
-    return time.perf_counter() - begin
-
-
-def gateways(running: Running) -> list[int]:
-    found = []
-    for process in psutil.Process(running.process.pid).children(recursive=True):
-        try:
-            if "ray::ServeReplica:cocite:Gateway" in " ".join(process.cmdline()):
-                found.append(process.pid)
-        except psutil.Error:
-            continue
-    return found
 
 
 def test_no_request_is_lost_when_a_gateways_process_is_killed(fronted: Running) -> None:
+    gateways = replicas_of(fronted, "cocite:Gateway")
+    assert len(gateways) == GATEWAYS
     ended = threading.Event()
+    statuses: list[int] = []
 
-    def client(_: int) -> list[int]:
-        statuses = []
-        while not ended.is_set() or len(statuses) < 5:  # a busy machine answers few in that time
+    def client() -> None:
+        while not ended.is_set():
             statuses.append(ask(fronted, top_k=1).status_code)
-        return statuses
+
+    def answered(more: int) -> None:
+        enough, deadline = len(statuses) + more, time.monotonic() + WAIT_S
+        while len(statuses) < enough and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert len(statuses) >= enough
 
     with ThreadPoolExecutor(4) as pool:
-        clients = [pool.submit(client, number) for number in range(4)]
-        for _ in range(2):
-            time.sleep(1)
-            os.kill(gateways(fronted)[0], signal.SIGKILL)
-            time.sleep(4)
-        ended.set()
-        statuses = [status for one in clients for status in one.result()]
-    assert len(statuses) >= 20
+        clients = [pool.submit(client) for _ in range(4)]
+        try:
+            for gateway in gateways[:2]:
+                answered(4)
+                gateway.kill()
+                time.sleep(4)  # the requests that come until Ray Serve has noticed
+                answered(10)
+        finally:
+            ended.set()
+        for one in clients:
+            one.result()
     assert {*statuses} == {200}
 
 
@@ -149,8 +140,8 @@ def test_an_endpoint_that_ends_refuses_with_503_and_never_404(starter_index: Pat
         thread.start()
         time.sleep(0.5)
         running.process.send_signal(signal.SIGTERM)
-        running.process.wait(120)
-        thread.join(60)
+        running.process.wait(240)
+        thread.join(240)
     assert {answer.status_code for answer in seen} <= {200, 503}
     refused = [answer for answer in seen if answer.status_code == 503]
     assert refused, "it ends its gateways before its proxy"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from helpers.endpoint import Running, serving
-from helpers.page import QUIET, WAIT_MS
+from helpers.page import QUIET, START_MS, WAIT_MS
 
 from cocite.corpus.starter import build_starter
 from cocite.retrieval.index.snapshot import IndexSnapshot
@@ -30,7 +30,7 @@ def browser(chromium: str) -> Iterator[Any]:
     )
     sync_api.expect.set_options(timeout=WAIT_MS)
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=QUIET)
+        browser = playwright.chromium.launch(executable_path=chromium, args=QUIET, timeout=START_MS)
         yield browser
         browser.close()
 
@@ -39,13 +39,15 @@ def browser(chromium: str) -> Iterator[Any]:
 def endpoint(starter_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """`cocite serve --on process`."""
     log = tmp_path_factory.mktemp("endpoint") / "log.txt"
-    with serving(None, starter_index, log, "--on", "process") as running:
+    patient = ("--set", "request_timeout_s=300", "--set", "limits.draft_s=200")
+    with serving(None, starter_index, log, "--on", "process", *patient) as running:
         yield running
 
 
 @pytest.fixture
 def page(browser: Any, endpoint: Running) -> Iterator[Any]:
     """A fresh page, on which nothing was logged as an error and nothing was fetched from elsewhere."""
+    sync_api = pytest.importorskip("playwright.sync_api")
     context = browser.new_context(
         viewport={"width": 1280, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
     )
@@ -58,6 +60,7 @@ def page(browser: Any, endpoint: Running) -> Iterator[Any]:
         "request", lambda request: complaints.append(request.url) if _foreign(request.url, endpoint) else None
     )
     page.goto(endpoint.url)
+    sync_api.expect(page.locator("#corpus")).to_contain_text("papers")  # the page can be used from now on
     yield page
     context.close()
     assert [text for text in complaints if "422" not in text and "401" not in text] == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from helpers.page import DRAFT, gap_button, search, settled, titles, use
+from helpers.page import DRAFT, gap_button, keep, kept_with_its_answer, search, settled, titles, use
 
 pytestmark = pytest.mark.integration
 expect = pytest.importorskip(
@@ -15,15 +15,6 @@ expect = pytest.importorskip(
 
 def draft_is_kept(page: Any) -> bool:
     return page.evaluate("localStorage.getItem('cocite-draft') !== null")  # type: ignore[no-any-return]
-
-
-def kept_with_its_answer(page: Any) -> None:
-    """Wait until the draft is kept; the page does it a moment after the last change."""
-    for _ in range(600):
-        if page.evaluate("JSON.parse(localStorage.getItem('cocite-draft') ?? '{}').searched === true"):
-            return
-        page.wait_for_timeout(100)
-    raise AssertionError("the draft is not kept")
 
 
 def test_a_reload_keeps_text_options_choices_and_the_gap_in_focus(page: Any) -> None:
@@ -89,6 +80,7 @@ def test_what_one_tab_cleared_does_not_come_back_from_another(page: Any) -> None
 def test_a_new_visit_asks_nothing_until_it_is_told_to(page: Any) -> None:
     """The text is there again, and is not sent by itself: only a reload over an answer brings its cards back."""
     search(page, DRAFT)
+    kept_with_its_answer(page)
     asked: list[str] = []
     visit = page.context.new_page()
     visit.on("request", lambda request: asked.append(f"{request.method} {request.url} {request.post_data}"))
@@ -111,9 +103,7 @@ def test_a_new_visit_asks_nothing_until_it_is_told_to(page: Any) -> None:
     ],
 )
 def test_what_is_damaged_is_not_taken(page: Any, value: str) -> None:
-    page.evaluate("value => localStorage.setItem('cocite-draft', value)", value)
-    page.goto("about:blank")
-    page.go_back()
+    keep(page, value)
     expect(page.get_by_label("Your text")).to_have_value("")
     search(page, DRAFT)
     expect(page.locator(".card")).to_have_count(20)

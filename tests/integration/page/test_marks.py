@@ -14,6 +14,8 @@ from helpers.page import (
     clipboard,
     go_to_gap,
     id_of,
+    keep,
+    kept_with_its_answer,
     mark,
     requests_of,
     search,
@@ -88,7 +90,6 @@ def test_marks_are_kept_over_a_reload_and_forgotten_by_clear(page: Any) -> None:
     _, liked = mark(page, "More like this", 1)
     _, disliked = mark(page, "Not this", 1)
     before = titles(page)
-    page.wait_for_timeout(500)
     page.reload()
     expect(page.locator("#summary")).to_contain_text("for gap 2 of 2")
     settled(page)
@@ -146,7 +147,6 @@ def test_a_link_has_the_ids_alone_and_brings_the_list_back(page: Any, endpoint: 
         expect(page.get_by_role("button", name=name)).to_be_visible()
     assert page.url == f"{endpoint.url}/", "what is taken away must not come back by a reload"
     before = titles(page)
-    page.wait_for_timeout(500)
     page.reload()
     expect(page.locator("#summary")).to_contain_text("near those whose like you want")
     settled(page)
@@ -156,7 +156,7 @@ def test_a_link_has_the_ids_alone_and_brings_the_list_back(page: Any, endpoint: 
 def test_a_link_sends_no_text_that_the_browser_has_kept(page: Any, endpoint: Running) -> None:
     search(page, DRAFT)
     id_ = id_of(page, 0)
-    page.wait_for_timeout(500)
+    kept_with_its_answer(page)
     other = page.context.new_page()
     sent = requests_of(other)
     other.goto(f"{endpoint.url}/#like={id_}")
@@ -188,9 +188,7 @@ def test_a_strange_link_does_no_harm(page: Any, endpoint: Running, ids: str, chi
 
 def test_what_is_kept_of_marks_is_checked(page: Any) -> None:
     kept = {"text": DRAFT, "marks": [7, None, {"id": 5}, {"id": "a", "title": "A", "likes": 1, "gap": 9}]}
-    page.evaluate("value => localStorage.setItem('cocite-draft', value)", json.dumps(kept))
-    page.goto("about:blank")
-    page.go_back()
+    keep(page, json.dumps(kept))
     search(page, DRAFT)
     expect(page.locator(".card")).to_have_count(20)
     expect(page.locator("#marks")).to_be_hidden()

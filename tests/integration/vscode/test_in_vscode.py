@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from helpers.code_server import CodeServer, Window, code_server
-from helpers.page import QUIET, WAIT_MS
+from helpers.page import QUIET, START_MS, WAIT_MS
 from helpers.vscode_extension import installed_copy, packaged
 
 from cocite.corpus.starter import build_starter
@@ -52,7 +52,7 @@ def browser(chromium: str) -> Iterator[Any]:
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     sync_api.expect.set_options(timeout=WAIT_MS)
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=QUIET)
+        browser = playwright.chromium.launch(executable_path=chromium, args=QUIET, timeout=START_MS)
         yield browser
         browser.close()
 
@@ -152,6 +152,8 @@ def test_the_command_writes_a_citation_or_fills_the_gap_at_the_caret(
 def test_an_index_that_is_missing_is_told_in_a_sentence_and_another_one_is_loaded(
     server: CodeServer, window: Window, draft: Path, index: Path
 ) -> None:
+    from playwright.sync_api import expect
+
     missing = draft / "none"
     configure(draft, missing)
     window.open(server.of(draft), "paper.tex")
@@ -161,7 +163,7 @@ def test_an_index_that_is_missing_is_told_in_a_sentence_and_another_one_is_loade
     assert "holds no index" in (window.status.get_attribute("aria-label") or "")
     message.get_by_role("button", name="Show log").click()
     window.page.locator(".panel .view-line", has_text="holds no index").first.wait_for()
-    assert window.page.locator(".notification-toast").count() == 0, "one message is enough"
+    expect(window.page.locator(".notification-toast")).to_have_count(0)  # one message is enough
     configure(draft, index)
     window.ready()
 

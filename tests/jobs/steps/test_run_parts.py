@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from helpers.killed_driver import run_killed
 from helpers.squares import Squares, parts
 
 from cocite.errors import CociteError, InputError
@@ -94,22 +90,15 @@ from cocite_jobs.steps.run_parts import Workers, run_parts
 from cocite_jobs.storage.location import Location
 folder = Path(sys.argv[1])
 finished = FinishedParts(Location.of(folder / "parts"), "squares")
-run_parts(Squares(folder), parts(4000), finished, Workers(on="ray", count=1))
+run_parts(Squares(folder), parts(40), finished, Workers(on="ray", count=1))
 """
 
 
 @pytest.mark.integration
 def test_a_killed_driver_loses_at_most_the_parts_in_the_making(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", DRIVER, str(tmp_path)], env={**os.environ, "PYTHONPATH": str(TESTS)}
-    )
-    until = time.monotonic() + 120
-    while len(list(tmp_path.glob("parts/*.json"))) < 5 and time.monotonic() < until:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    run_killed(DRIVER, tmp_path, recorded=tmp_path / "parts" / "*.json", count=5)
     kept = finished(tmp_path).read()
-    assert 5 <= len(kept) < 4000
+    assert 5 <= len(kept) < 40
     before = len(made(tmp_path))
     results = run_parts(Squares(tmp_path), parts(len(kept) + 3), finished(tmp_path), PROCESS)
     assert results == [{"square": n**2} for n in range(len(kept) + 3)]

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import shutil
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -229,8 +230,10 @@ def test_a_reader_sees_one_version_whole_while_others_are_made(corpus: Corpus, r
     reader.start()
     for start in (80, 84, 88):
         IndexSnapshot.add(root, make_records(4, start=start), keep=1)
+    while not seen and reader.is_alive() and not failures:
+        time.sleep(0.01)
     stop.set()
-    reader.join(30)
+    reader.join(300)
     assert not failures
     expected = {"000001": {80}, "000002": {84}, "000003": {88}, "000004": {92}}
     assert seen

@@ -35,7 +35,7 @@ def _hold(
 ) -> None:
     with VersionedFolder(root).writing():
         held.set()
-        done.wait(30)
+        done.wait(600)
 
 
 def test_two_writers_never_meet(corpus: Corpus, root: Path) -> None:
@@ -45,13 +45,13 @@ def test_two_writers_never_meet(corpus: Corpus, root: Path) -> None:
     process = context.Process(target=_hold, args=(str(root), held, done))
     process.start()
     try:
-        assert held.wait(30)
+        assert held.wait(600)
         with pytest.raises(BusyError, match="is at work here"):
             IndexSnapshot.remove(root, ["p1"])
         assert IndexSnapshot.open(root).version == "000001"
     finally:
         done.set()
-        process.join(30)
+        process.join(300)
     assert IndexSnapshot.remove(root, ["p1"]).version == "000002"
 
 

@@ -27,16 +27,16 @@ def test_a_slow_request_is_given_up(backend: InProcess) -> None:
 
 
 def test_a_requests_deadline_is_its_own_or_the_servers(backend: InProcess) -> None:
-    served = client(backend, request_timeout_s=20)
-    for request, least, most, partial in (
-        ({}, 19, 20, False),
-        ({"deadline_ms": 5_000}, 4, 5, True),
-        ({"deadline_ms": 60_000}, 19, 20, True),
+    served = client(backend, request_timeout_s=300)
+    for request, seconds, partial in (
+        ({}, 300, False),
+        ({"deadline_ms": 50_000}, 50, True),
+        ({"deadline_ms": 600_000}, 300, True),
     ):
         begin = time.monotonic()
         assert served.post("/v1/recommend", json={"title": "Translation", **request}).status_code == 200
         deadline = backend.deadlines.pop()
-        assert least < deadline.at - begin < most + 1
+        assert begin <= deadline.at - seconds <= time.monotonic()
         assert deadline.partial == partial
     for milliseconds in (0, 10**400):
         body = {"title": "x", "deadline_ms": milliseconds}

@@ -73,14 +73,15 @@ def test_drafts_wait_for_one_another_and_too_many_are_refused(
                 await one
 
     async def too_slow() -> None:
-        impatient = reader(0.2)
-        waiting = [asyncio.ensure_future(impatient.read(REQUEST, backend.papers)) for _ in range(2)]
+        impatient = reader(2.0)
+        waiting = [asyncio.ensure_future(impatient.read(REQUEST, backend.papers))]
+        assert await asyncio.to_thread(begun.acquire, timeout=60)
+        waiting.append(asyncio.ensure_future(impatient.read(REQUEST, backend.papers)))
         for one in waiting:
-            with pytest.raises(TooSlowError, match=r"longer than 0\.2 s; a shorter draft is faster"):
+            with pytest.raises(TooSlowError, match=r"longer than 2 s; a shorter draft is faster"):
                 await one
         # The second one never began; the first one is under way until its thread has ended.
         assert impatient.under_way == 1
-        await asyncio.to_thread(begun.acquire, timeout=60)
         free.set()
         while impatient.under_way:
             await asyncio.sleep(0.01)

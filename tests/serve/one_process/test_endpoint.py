@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 from helpers.endpoint import free_port
-from helpers.span_receiver import receiving
+from helpers.span_receiver import SENT_S, receiving
 
 from cocite.corpus.starter import build_starter
 from cocite.errors import InputError
@@ -40,7 +40,7 @@ def lines() -> list[str]:
 
 @pytest.fixture(scope="module")
 def endpoint(index: Path, lines: list[str]) -> Iterator[LocalEndpoint]:
-    settings = settings_of(index, watch={"seconds": 0.2}, request_timeout_s=5)
+    settings = settings_of(index, watch={"seconds": 0.2}, request_timeout_s=60)
     with start_here(settings, notify=lines.append) as endpoint:
         yield endpoint
     with pytest.raises(httpx.ConnectError, match="refused"):
@@ -130,6 +130,8 @@ def test_a_request_is_one_trace_and_the_last_spans_are_sent_at_the_end(
         monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "600000")
         monkeypatch.setattr(exporting, "_tracer", None)
         monkeypatch.setattr(exporting, "_processor", None)
+        monkeypatch.setenv(exporting.TIMEOUTS[0], str(SENT_S))
+        monkeypatch.setattr(exporting.flush, "__defaults__", (SENT_S,))
         settings = settings_of(index, traces={"endpoint": receiver.url})
         with start_here(settings) as endpoint:
             answer = httpx.post(

@@ -46,7 +46,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.fixture(scope="module")
 def stages(folders: tuple[Path, Path], loop: asyncio.AbstractEventLoop) -> LocalStages:
     model, index = folders
-    stages = LocalStages(ServeSettings(index=index, request_timeout_s=0.1), loop)
+    stages = LocalStages(ServeSettings(index=index, request_timeout_s=0.1, rollout={"timeout_s": 120}), loop)
     with pytest.raises(NotReadyError, match="the stages are not loaded yet"):
         _ = stages.backend
     stages.start(Release(model, index, "000001"))

@@ -25,13 +25,14 @@ class Waits:
     """A stage each of whose items takes until the test lets it go on."""
 
     def __init__(self) -> None:
-        self.go = threading.Event()
+        self.go, self.begun = threading.Event(), threading.Event()
 
     def open(self, job: int) -> Any:
         return np.ones(job, np.int64)
 
     def read(self, parts: Any) -> None:
-        self.go.wait(10)
+        self.begun.set()
+        self.go.wait(60)
 
     def close(self, job: int, items: int) -> int:
         return items
@@ -48,7 +49,8 @@ def test_its_queue_is_counted_and_a_stuck_step_is_noticed() -> None:
         await stage.check_health()
         at_rest = (await stage.record_autoscaling_stats())[QUEUED_S]
         running = asyncio.create_task(worker.run(4, Work(4, time.monotonic() + 60)))
-        await asyncio.sleep(0.2)
+        await asyncio.to_thread(waits.begun.wait, 60)
+        await asyncio.sleep(0.1)  # longer than `stuck_s`
         with pytest.raises(UnhealthyError, match="a step has taken"):
             await stage.check_health()
         busy = (await stage.record_autoscaling_stats())[QUEUED_S]

@@ -21,7 +21,7 @@ from cocite.training.engine.backends import make_backend
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.world import World
 
-world = World.join(timeout=60) if "RANK" in os.environ else World()
+world = World.join(timeout=600) if "RANK" in os.environ else World()
 backend = make_backend(nn.Linear(2, 2), TrainingSettings(backend=sys.argv[1], zero=1), world)
 backend.backward(lambda model: model(next(model.parameters())).sum(), last=True)
 backend.step(rate=0.1)
@@ -77,7 +77,7 @@ def test_hooks_of_a_step_are_called(kind: type[Optimizer]) -> None:
 def test_a_training_imports_neither_torchs_compiler_nor_mlflow(backend: str) -> None:
     if backend == "deepspeed":
         pytest.importorskip("deepspeed")
-    done = subprocess.run([sys.executable, "-c", RUN, backend], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", RUN, backend], capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "[]"
 
@@ -95,6 +95,6 @@ def test_workers_that_exchange_gradients_do_not_import_it_either() -> None:
         for rank in range(2)
     ]
     for process in ranks:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=900)
         assert process.returncode == 0, err
         assert out.splitlines()[-1] == "[]"

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.killed_driver import run_killed
 from helpers.troubled_blocks import DyingBlocks
 from helpers.untrained_encoders import untrained_encoders
 
@@ -191,10 +188,10 @@ def test_ray_makes_the_same_files_though_a_worker_dies(
 
 DRIVER = """
 import sys
-from helpers.troubled_blocks import SlowBlocks
+from helpers.troubled_blocks import HeldBlocks
 from cocite_jobs.steps.embedding import embed
 from cocite_jobs.steps.run_parts import Workers
-embed.Blocks, embed.block_size = SlowBlocks, lambda papers: 64
+embed.Blocks, embed.block_size = HeldBlocks, lambda papers: 64
 workers = Workers(on="ray", address="local", count=1)
 embed.embed_corpus(*sys.argv[1:4], names=["nnselect"], workers=workers)
 """
@@ -204,15 +201,8 @@ embed.embed_corpus(*sys.argv[1:4], names=["nnselect"], workers=workers)
 def test_a_killed_driver_loses_no_finished_block(corpus: Corpus, model: Path, tmp_path: Path) -> None:
     embed_corpus(corpus.path, model, tmp_path / "here", names=["nnselect"])
     to = tmp_path / "v"
-    line = [sys.executable, "-c", DRIVER, str(corpus.path), str(model), str(to)]
-    process = subprocess.Popen(line, env={**os.environ, "PYTHONPATH": str(TESTS)})
-    until = time.monotonic() + 300
-    while len(list(to.glob(".nnselect.parts/*.json"))) < 2 and time.monotonic() < until:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    run_killed(DRIVER, corpus.path, model, to, recorded=to / ".nnselect.parts" / "*.json", count=2)
     assert not (to / "nnselect" / MANIFEST).exists()
     [entry] = embed_corpus(corpus.path, model, to, names=["nnselect"])
     assert entry.effort.papers <= len(corpus) - 2 * SIZE
-    time.sleep(1)  # a worker of the killed driver may still be ending its last block
     assert contents(to / "nnselect") == contents(tmp_path / "here" / "nnselect")

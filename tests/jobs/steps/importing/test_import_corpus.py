@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.killed_driver import run_killed
 from helpers.pdf_files import article_file
 from helpers.records import write_lines
 from helpers.staged import one_part, outcome
@@ -157,10 +154,12 @@ DRIVER = """
 import os, sys
 from pathlib import Path
 from cocite.corpus.importers import open_source
-from cocite_jobs.steps.importing.import_corpus import import_in_parts
+from helpers.killed_part import Held
+from cocite_jobs.steps.importing import import_corpus as module
 from cocite_jobs.steps.run_parts import Workers
+module.StageParts = Held
 source, to = map(Path, sys.argv[1:])
-import_in_parts(open_source(source), to, Workers(on="ray", count=1), part_bytes=10_000)
+module.import_in_parts(open_source(source), to, Workers(on="ray", count=1), part_bytes=10_000)
 """
 
 
@@ -173,12 +172,7 @@ def test_on_ray_with_a_killed_driver_and_a_killed_worker(
     store = tmp_path / "ray" / "store"
     finished = store.parent / ".store.parts" / "finished"
     store.parent.mkdir()
-    driver = subprocess.Popen([sys.executable, "-c", DRIVER, str(source), str(store)])
-    until = time.monotonic() + 240
-    while len(list(finished.glob("*.json"))) < 3 and time.monotonic() < until and driver.poll() is None:
-        time.sleep(0.02)
-    driver.send_signal(signal.SIGKILL)
-    driver.wait()
+    run_killed(DRIVER, source, store, recorded=finished / "*.json", count=3)
     kept = {path.name for path in finished.glob("*.json")}
     assert 3 <= len(kept) < len(open_source(source).parts(10_000))
     assert not store.exists()

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.killed_driver import run_killed
 from helpers.synthetic import SyntheticCorpora, shared_folder
 from helpers.troubled_shard_parts import KILLED, DyingShardParts
 from helpers.untrained_encoders import untrained_encoders
@@ -178,11 +175,11 @@ def test_bad_inputs_are_refused_before_anything_is_written(
 DRIVER = """
 import sys
 from pathlib import Path
-from helpers.troubled_shard_parts import SlowShardParts
+from helpers.troubled_shard_parts import HeldShardParts
 from cocite.pipeline.components import load_encoders
 from cocite_jobs.steps.indexing import build_index as module
 from cocite_jobs.steps.run_parts import Workers
-module.ShardParts = SlowShardParts
+module.ShardParts = HeldShardParts
 corpus, model, to = sys.argv[1:]
 workers = Workers(on="ray", address="local", count=1)
 encoders = load_encoders(Path(model))
@@ -197,13 +194,7 @@ def test_on_ray_with_a_killed_driver_and_killed_workers(
     expected = one_process(corpus, tmp_path / "one", model)
     to = tmp_path / "at" / "index"
     finished = to.parent / ".index.parts" / "finished"
-    line = [sys.executable, "-c", DRIVER, str(corpus.path), str(model), str(to)]
-    driver = subprocess.Popen(line, env={**os.environ, "PYTHONPATH": str(TESTS)})
-    until = time.monotonic() + 400
-    while len(list(finished.glob("*.json"))) < 4 and time.monotonic() < until and driver.poll() is None:
-        time.sleep(0.05)
-    driver.send_signal(signal.SIGKILL)
-    driver.wait()
+    run_killed(DRIVER, corpus.path, model, to, recorded=finished / "*.json", count=4)
     kept = {path.name for path in finished.glob("*.json")}
     assert len(kept) >= 4
     assert not (to / "CURRENT").exists()

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.cross_encoder_recipes import small_recipe
+from helpers.killed_driver import run_killed
 from helpers.synthetic import SyntheticCorpora
 from helpers.troubled_mining import DyingMineBlocks
 
@@ -211,7 +207,7 @@ def test_an_index_that_workers_do_not_see_is_refused(
 DRIVER = """
 import sys
 from pathlib import Path
-from helpers.troubled_mining import SlowMineBlocks
+from helpers.troubled_mining import HeldMineBlocks
 from cocite.corpus.store import Corpus
 from cocite.pipeline import candidate_mining
 from cocite.training.candidates import CandidateSettings
@@ -219,7 +215,7 @@ from cocite_jobs.steps.mining import mine as module
 from cocite_jobs.steps.run_parts import Workers
 from cocite_jobs.storage.location import Location
 candidate_mining.BLOCK = int(sys.argv[4])
-module.MineBlocks = SlowMineBlocks
+module.MineBlocks = HeldMineBlocks
 corpus, model = Corpus.open(sys.argv[1]), Path(sys.argv[2])
 module.mine_in_parts(
     CandidateSettings.model_validate_json(sys.argv[3]), corpus, model / "candidates", source=sys.argv[1],
@@ -237,14 +233,8 @@ def test_a_killed_driver_loses_at_most_the_block_in_the_making(
     prepare(settings, corpus, tmp_path / "whole")
     model = tmp_path / "model"
     arguments = [str(corpus.path), str(model), settings.model_dump_json(), str(candidate_mining.BLOCK), on]
-    process = subprocess.Popen(
-        [sys.executable, "-c", DRIVER, *arguments], env={**os.environ, "PYTHONPATH": str(TESTS)}
-    )
-    finished, until = model / ".candidates.parts" / "finished", time.monotonic() + 120
-    while len(list(finished.glob("0*.json"))) < 2 and time.monotonic() < until:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    finished = model / ".candidates.parts" / "finished"
+    run_killed(DRIVER, *arguments, recorded=finished / "0*.json", count=2)
     kept = len(list(finished.glob("0*.json")))
     assert kept >= 2
     assert not (model / "candidates").exists()

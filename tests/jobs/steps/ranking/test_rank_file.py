@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.command_line import call
+from helpers.killed_driver import run_killed
 from helpers.synthetic import SyntheticCorpora
 from helpers.troubled_ranking import DyingRankQueries
 
@@ -129,10 +125,10 @@ def test_a_ranking_that_ended_early_goes_on(
 DRIVER = """
 import sys
 from pathlib import Path
-from helpers.troubled_ranking import SlowRankQueries
+from helpers.troubled_ranking import HeldRankQueries
 from cocite_jobs.steps.ranking import rank_file as module
 from cocite_jobs.steps.run_parts import Workers
-module.RankQueries = SlowRankQueries
+module.RankQueries = HeldRankQueries
 index, queries, to = map(Path, sys.argv[1:])
 module.rank_in_parts(
     index, "first", None, queries, to, beside=to, k=20, batch=4, tag="first", size=8, workers=Workers()
@@ -144,15 +140,8 @@ def test_a_killed_driver_loses_at_most_the_part_in_the_making(
     index: Path, queries: Path, wanted: bytes, tmp_path: Path
 ) -> None:
     to = tmp_path / "run.trec"
-    process = subprocess.Popen(
-        [sys.executable, "-c", DRIVER, str(index), str(queries), str(to)],
-        env={**os.environ, "PYTHONPATH": str(TESTS)},
-    )
-    finished, until = tmp_path / ".run.trec.parts" / "finished", time.monotonic() + 120
-    while len(list(finished.glob("*.json"))) < 2 and time.monotonic() < until:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    finished = tmp_path / ".run.trec.parts" / "finished"
+    run_killed(DRIVER, index, queries, to, recorded=finished / "*.json", count=2)
     records = {path.stem for path in finished.glob("*.json")}
     assert 2 <= len(records) < 6
     assert not to.exists()
