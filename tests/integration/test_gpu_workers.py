@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from helpers import bag_recipe
 from helpers.bag_runs import TESTS, TWO_WORKERS, train_bag
+from helpers.command_line import call
+from helpers.seen_gpus import NotingRankQueries, NotingRankTask, NotingShardParts
+from helpers.seen_gpus import seen as seen_in
 from helpers.squares import VisibleGpus, parts
 from helpers.synthetic import SyntheticCorpora
+from helpers.untrained_encoders import untrained_encoders
 
 from cocite_jobs.cluster.connection import scratch_folder
+from cocite_jobs.steps.indexing import build_index
 from cocite_jobs.steps.parts import FinishedParts
+from cocite_jobs.steps.ranking import rank_file, rank_task
 from cocite_jobs.steps.run_parts import Workers, run_parts
 from cocite_jobs.storage.location import Location
 
@@ -61,3 +68,50 @@ def test_the_parts_of_a_step_see_the_gpus_reserved_for_them(
     finished = FinishedParts(Location.of(tmp_path / "parts"), "gpus")
     results = run_parts(VisibleGpus(), parts(4), finished, Workers(on="ray", count=2, gpus=gpus))
     assert {result["seen"] for result in results} <= seen
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_rankings_and_index_builds_take_gpus_where_a_model_computes(
+    synthetic: SyntheticCorpora,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    corpus = synthetic(400, seed=2, split=(2, 1))
+    model, index, queries = untrained_encoders(corpus, tmp_path / "model"), tmp_path / "index", tmp_path / "q"
+    queries.write_text(json.dumps({"id": "q", "title": corpus.paper(3).title}) + "\n")
+    monkeypatch.setattr(build_index, "ShardParts", NotingShardParts)
+    monkeypatch.setattr(rank_file, "RankQueries", NotingRankQueries)
+    monkeypatch.setattr(rank_task, "RankTask", NotingRankTask)
+    any_gpu = {"0", "1"}
+
+    def run(*words: object) -> None:
+        code, _, err = call(capsys, *words)
+        assert code == 0, err
+
+    build = ("index", "build", corpus.path, "--to", index, "--shards", 2, "--on", "ray")
+    run(*build, "--model", model)
+    encoding = seen_in(tmp_path, "encode")
+    assert encoding
+    assert encoding <= any_gpu
+    assert seen_in(tmp_path) == {""}  # of all other parts
+
+    rank = f"rank --queries {queries} --index {index} --to {tmp_path}/run --on ray --workers 2".split()
+    for options, gpus in (
+        (("--model", model, "--pipeline", "nnselect"), any_gpu),
+        (("--model", model, "--pipeline", "nnselect", "--gpus", 0), {""}),
+        (("--pipeline", "bm25"), {""}),
+    ):
+        run(*rank, *options)
+        found = seen_in(tmp_path)
+        assert found
+        assert found <= gpus
+
+    evaluate = (
+        f"evaluate pipeline --corpus {corpus.path} --index {index} --model {model} --to {tmp_path}/report"
+    )
+    shape = "--stages nnselect --sample 3 --k 5 --no-track --on ray --workers 2 --gpus .5 --cpus .5"
+    run(*evaluate.split(), *shape.split())
+    found = seen_in(tmp_path)
+    assert found
+    assert found <= any_gpu

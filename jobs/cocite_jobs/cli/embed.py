@@ -8,14 +8,16 @@ import typer
 
 from cocite.cli.console import out, print_json, progress_bar
 from cocite.cli.options import (
+    AcceleratorOption,
     CpusOption,
+    GpusOption,
     JsonOption,
     NoVerifyOption,
     RayAddressOption,
     WaitOption,
     WorkersOption,
 )
-from cocite_jobs.cli.options import AcceleratorOption, GpusOption, WorkersOnOption, workers_of
+from cocite_jobs.cli.options import WorkersOnOption, workers_of
 
 if TYPE_CHECKING:
     from cocite_jobs.steps.embedding.embed import Embedded

@@ -10,9 +10,12 @@ import typer
 from cocite.cli.console import print_warnings, progress_bar
 from cocite.cli.locations import ARGUMENT, INPUT, shown, with_local_paths
 from cocite.cli.options import (
+    AcceleratorOption,
     CandidatesOption,
     CorpusOption,
+    CpusOption,
     DepthOption,
+    GpusOption,
     JsonOption,
     NoVerifyOption,
     OnOption,
@@ -23,6 +26,7 @@ from cocite.cli.options import (
     SampleOption,
     SeedOption,
     WaitOption,
+    query_workers,
 )
 from cocite.errors import InputError
 from cocite_jobs.cli.cocitation import cocitation
@@ -132,6 +136,9 @@ def pipeline(
     on: OnOption = "process",
     address: RayAddressOption = None,
     workers: QueryWorkersOption = None,
+    cpus: CpusOption = 1.0,
+    gpus: GpusOption = None,
+    accelerator: AcceleratorOption = "",
     wait: WaitOption = False,
     tracking: TrackingOption = Path("."),
     track: TrackOption = True,
@@ -148,11 +155,14 @@ def pipeline(
 
     check_folder_destination(to)
     check_file_destination(markdown)
-    if address is not None and on != "ray":
-        raise InputError("an address goes with --on ray", where="--address")
-    for option, is_given in {"--workers": workers is not None, "--wait": wait}.items():
-        if is_given and on != "ray":
-            raise InputError("goes with --on ray", where=option)
+    who = query_workers(
+        *(on, address, workers),
+        cpus=cpus,
+        gpus=gpus,
+        accelerator=accelerator,
+        wait=wait,
+        has_model=model is not None,
+    )
     if on == "ray" and index is None:
         raise InputError("the shards of an index are searched on Ray", where="--on", hint="give --index")
     params = {
@@ -186,7 +196,7 @@ def pipeline(
             saved=index,
             on=on,
             address=address,
-            workers=Workers("ray", address, workers, wait=wait) if workers is not None else None,
+            workers=None if who is None else Workers(on="ray", **who),
             beside=None if to is None else shown(to),
             to=to,
             bars=progress_bar,

@@ -43,13 +43,14 @@ def make_request(
     if entry.on_ray and "on" in values:
         values["on"] = "ray"
     on_ray, names = values.get("on") == "ray", {param.name for param in parameters}
+    has_tasks = on_ray and "accelerator" in names and (not entry.if_counted or values["workers"] is not None)
     others = dict(submission.resources)
     if submission.accelerator and checked is not None and checked.accelerator:
         values["overrides"] = [
             *(values["overrides"] or ()),
             f"{checked.accelerator}={submission.accelerator}",
         ]
-    elif submission.accelerator and not (on_ray and "accelerator" in names):
+    elif submission.accelerator and not has_tasks:
         others[ACCELERATOR + submission.accelerator] = PRESENT
     if submission.image and files:
         raise InputError(
@@ -64,7 +65,7 @@ def make_request(
         arguments.append("--track" if _tracks(parameters, values) else "--no-track")
     if "wait" in names and submission.wait and values.get("on") != "process":
         arguments.append("--wait")
-    if "accelerator" in names and submission.accelerator and on_ray:
+    if submission.accelerator and has_tasks:
         arguments += ["--accelerator", submission.accelerator]
     return JobRequest(
         arguments,

@@ -57,24 +57,6 @@ WorkersOnOption = Annotated[
         "every machine of the cluster sees what is read and written under the same path or URI.",
     ),
 ]
-GpusOption = Annotated[
-    float | None,
-    typer.Option(
-        "--gpus",
-        min=0,
-        max=64,
-        help="GPUs of each worker; a share, as .25, divides one; 0: it computes on the CPU [default: 1 where the "
-        "cluster has GPUs].",
-    ),
-]
-AcceleratorOption = Annotated[
-    str,
-    typer.Option(
-        "--accelerator",
-        metavar="TYPE",
-        help="Ray's name of the GPU, such as H100, that workers run on; the job's own process where it has none.",
-    ),
-]
 
 
 def workers_of(

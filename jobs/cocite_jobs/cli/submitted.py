@@ -38,6 +38,7 @@ class Submitted:
         subject: the parameter that names what the command works on.
         needed: parameters that the command has a default for, which means nothing on a cluster.
         on_ray: its work is done by tasks of Ray unless ``--on`` says otherwise.
+        if_counted: tasks of Ray do its work only where ``--workers`` says how many.
         check: refuses more than the command's parser does, and says what the parser cannot know.
 
     Example:
@@ -49,6 +50,7 @@ class Submitted:
     subject: str
     needed: tuple[str, ...] = ()
     on_ray: bool = False
+    if_counted: bool = False
     check: Callable[[Mapping[str, Any]], Checked] | None = None
 
     @property
@@ -100,8 +102,8 @@ SUBMITTED: dict[str, Submitted] = {
     "import": Submitted(("corpus", "import"), "source", on_ray=True),
     "embed": Submitted(("embed",), "corpus", on_ray=True),
     "index": Submitted(("index", "build"), "corpus"),
-    "rank": Submitted(("rank",), "queries"),
-    "evaluate": Submitted(("evaluate",), "corpus"),
+    "rank": Submitted(("rank",), "queries", if_counted=True),
+    "evaluate": Submitted(("evaluate",), "corpus", if_counted=True),
     "train": Submitted(("train",), "recipe", ("corpus", "to"), check=_check_training),
     "tune": Submitted(("tune", "run"), "sweep", ("corpus", "to"), check=_check_sweep),
 }

@@ -14,8 +14,10 @@ from cocite.cli import BUILD_ON_RAY, FETCH_LOCAL
 from cocite.cli.console import out, print_json, print_note, print_warnings, progress_bar
 from cocite.cli.locations import ARGUMENT, OUTPUT, shown, with_local_paths
 from cocite.cli.options import (
+    AcceleratorOption,
     CpusOption,
     EncodersOption,
+    GpusOption,
     JsonOption,
     KeepOption,
     NoVerifyOption,
@@ -102,6 +104,8 @@ def build(
     address: RayAddressOption = None,
     workers: WorkersOption = None,
     cpus: CpusOption = 1.0,
+    gpus: GpusOption = None,
+    accelerator: AcceleratorOption = "",
     wait: WaitOption = False,
     keep: KeepOption = 2,
     as_json: JsonOption = False,
@@ -114,6 +118,8 @@ def build(
         "--address": address is not None,
         "--workers": workers is not None,
         "--cpus": cpus != 1.0,
+        "--gpus": gpus is not None,
+        "--accelerator": bool(accelerator),
         "--wait": wait,
     }
     for option, is_given in given.items():
@@ -130,7 +136,8 @@ def build(
         "keep": keep,
     }
     if on == "ray":
-        who = {"address": address, "count": workers, "cpus": cpus, "wait": wait}
+        reserved = {"cpus": cpus, "gpus": gpus, "accelerator": accelerator}
+        who = {"address": address, "count": workers, "wait": wait, **reserved}
         _build_on_ray(str(corpus), str(to), model, vectors_from, count, settings, who, as_json)
     else:
         _build_here(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -138,10 +138,69 @@ WorkersOption = Annotated[
 CpusOption = Annotated[
     float, typer.Option("--cpus", min=0.01, max=1024, help="Cores of each worker, which are its threads.")
 ]
+GpusOption = Annotated[
+    float | None,
+    typer.Option(
+        "--gpus",
+        min=0,
+        max=64,
+        help="GPUs of each worker; a share, as .25, divides one; 0: it computes on the CPU [default: 1 where the "
+        "cluster has GPUs and a model computes].",
+    ),
+]
+AcceleratorOption = Annotated[
+    str,
+    typer.Option(
+        "--accelerator",
+        metavar="TYPE",
+        help="Ray's name of the GPU, such as H100, that workers run on; the job's own process where it has none.",
+    ),
+]
 WaitOption = Annotated[
     bool, typer.Option("--wait", help="Wait for resources that a growing cluster does not have yet.")
 ]
 VerboseOption = Annotated[bool, typer.Option("--verbose", help="Show Ray's own log.")]
+
+
+def query_workers(
+    on: Literal["process", "ray"],
+    address: str | None,
+    count: int | None,
+    *,
+    cpus: float = 1.0,
+    gpus: float | None = None,
+    accelerator: str = "",
+    wait: bool = False,
+    has_model: bool = False,
+) -> dict[str, Any] | None:
+    """Who ranks parts of the queries, by the names of ``cocite_jobs.steps.run_parts.Workers``; None: nobody does.
+
+    Args:
+        on, address, count, cpus, gpus, accelerator, wait: as options name them.
+        has_model: whether a model ranks, which computes on a GPU where there is one.
+
+    Raises:
+        InputError: an option of Ray's is given without Ray, or one of workers without them.
+
+    Example:
+        >>> query_workers("ray", None, 2, has_model=True)["gpus"], query_workers("ray", None, 2)["gpus"]
+        (None, 0.0)
+    """
+    if address is not None and on != "ray":
+        raise InputError("an address goes with --on ray", where="--address")
+    for option, is_given in {"--workers": count is not None, "--wait": wait}.items():
+        if is_given and on != "ray":
+            raise InputError("goes with --on ray", where=option)
+    own = {"--cpus": cpus != 1.0, "--gpus": gpus is not None, "--accelerator": bool(accelerator)}
+    for option, is_given in own.items():
+        if is_given and count is None:
+            raise InputError("goes with --workers", where=option, hint="say how many tasks rank")
+    if count is None:
+        return None
+    if gpus is None and not has_model:
+        gpus = 0.0
+    reserved = {"cpus": cpus, "gpus": gpus, "accelerator": accelerator}
+    return {"address": address, "count": count, "wait": wait, **reserved}
 
 
 def start_mode(resume: bool, fresh: bool, *, command: str) -> Literal["new", "resume", "fresh"]:

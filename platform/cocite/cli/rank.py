@@ -16,8 +16,11 @@ from cocite.cli.console import err, print_json, print_note, print_warnings, prog
 from cocite.cli.locations import INPUT, OUTPUT, shown, with_local_paths
 from cocite.cli.options import (
     FORM_HELP,
+    AcceleratorOption,
     CandidatesOption,
+    CpusOption,
     DepthOption,
+    GpusOption,
     JsonOption,
     NoVerifyOption,
     OnOption,
@@ -26,6 +29,7 @@ from cocite.cli.options import (
     RayAddressOption,
     RerankOption,
     WaitOption,
+    query_workers,
 )
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, nearest
@@ -87,6 +91,9 @@ def rank(
     on: OnOption = "process",
     address: RayAddressOption = None,
     workers: QueryWorkersOption = None,
+    cpus: CpusOption = 1.0,
+    gpus: GpusOption = None,
+    accelerator: AcceleratorOption = "",
     wait: WaitOption = False,
     as_json: JsonOption = False,
     _no_verify: NoVerifyOption = False,
@@ -103,16 +110,19 @@ def rank(
     check_file_destination(to, queries)
     if tag is not None:
         check_id(tag, "run tag")
-    if address is not None and on != "ray":
-        raise InputError("an address goes with --on ray", where="--address")
-    for option, is_given in {"--workers": workers is not None, "--wait": wait}.items():
-        if is_given and on != "ray":
-            raise InputError("goes with --on ray", where=option)
+    who = query_workers(
+        *(on, address, workers),
+        cpus=cpus,
+        gpus=gpus,
+        accelerator=accelerator,
+        wait=wait,
+        has_model=model is not None,
+    )
     name = _system_name(model, pipeline, form)
     label = f"{name}-{form}" if form else name
     tag = label if tag is None else tag
     begin = time.perf_counter()
-    if workers is not None:
+    if who is not None:
         if index is None:
             raise InputError("goes with --index, which every worker opens", where="--workers")
         ranked = import_object(RANK_ON_RAY)(
@@ -122,9 +132,7 @@ def rank(
             batch=batch,
             tag=tag,
             bars=progress_bar,
-            address=address,
-            count=workers,
-            wait=wait,
+            **who,
             form=None if form is None else QueryForm(form),
             rerank=rerank,
             candidates=candidates,

@@ -56,6 +56,23 @@ def requests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[JobRequest
             "embed s3://b/c --model s3://b/m --to s3://b/v --accelerator H100 --wait",
             "embed s3://b/c --model s3://b/m --to s3://b/v --on ray --wait --accelerator H100",
         ),
+        (
+            "rank --queries /q --to /r --index /i --model /m --on ray --workers 2 --gpus .5 --accelerator H100",
+            "rank --queries /q --to /r --index /i --model /m --on ray --workers 2 --gpus 0.5 --accelerator H100",
+        ),
+        (
+            "evaluate pipeline --corpus /c --index /i --to /r --on ray --workers 2 --cpus 2 --accelerator H100",
+            "evaluate pipeline --corpus /c --index /i --to /r --on ray --workers 2 --cpus 2.0 --no-track "
+            "--accelerator H100",
+        ),
+        (
+            "rank --queries /q --to /r --index /i --on ray --accelerator H100",
+            "rank --queries /q --to /r --index /i --on ray",
+        ),
+        (
+            "index /c --to /i --shards 4 --on ray --accelerator H100",
+            "index build /c --to /i --shards 4 --on ray --accelerator H100",
+        ),
         ("index /c --to /i --wait", "index build /c --to /i"),
         ("index /c --to /i --shards 4 --on ray --wait", "index build /c --to /i --shards 4 --on ray --wait"),
         ("evaluate run /r --qrels /q --k 3", ""),

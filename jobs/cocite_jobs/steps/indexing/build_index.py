@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,12 @@ from cocite.errors import InputError
 from cocite.protocols import Encoder
 from cocite.retrieval.engines.bm25_fields import Bm25Fields
 from cocite.retrieval.index.part_files import LocalFiles
-from cocite.retrieval.index.shard_build import assemble, build_stages, describe_shards
+from cocite.retrieval.index.shard_build import ENCODE, assemble, build_stages, describe_shards
 from cocite.retrieval.index.sharded_plan import ShardedPlan
 from cocite.retrieval.index.version_writer import check_index_folder, new_version
 from cocite.retrieval.index.versions import KEEP, VersionedFolder
 from cocite_jobs.cluster.connection import ray_connection
+from cocite_jobs.cluster.resources import living_nodes
 from cocite_jobs.steps.indexing.remote_version import RemoteVersion
 from cocite_jobs.steps.indexing.shard_parts import ShardParts
 from cocite_jobs.steps.parts import FinishedParts, Part, Result
@@ -66,6 +67,8 @@ def build_on_ray(
     address: str | None,
     count: int | None,
     cpus: float,
+    gpus: float | None = None,
+    accelerator: str = "",
     wait: bool = False,
     **options: Any,
 ) -> Built:
@@ -77,10 +80,11 @@ def build_on_ray(
         address: of a running cluster; see :class:`~cocite_jobs.steps.run_parts.Workers`.
         count: workers at a time, at most.
         cpus: cores of each, which are its threads.
-        wait: for nodes that the cluster does not have yet.
+        gpus, accelerator, wait: see :class:`~cocite_jobs.steps.run_parts.Workers`; GPUs are reserved for the parts
+            that encode papers.
         options: of :func:`build_index`.
     """
-    workers = Workers(on="ray", address=address, count=count, cpus=cpus, wait=wait)
+    workers = Workers("ray", address, count, cpus, gpus, accelerator, wait)
     return build_index(corpus, to, workers, **options)
 
 
@@ -152,10 +156,13 @@ def build_index(
         vector_kind=vector_kind,
         threads=max(1, int(workers.cpus)),
     )
-    parts = _Parts(plan, work, workers, advance)
+    if not encoders or vectors_from is not None:
+        workers = replace(workers, gpus=0.0)
     with ExitStack() as stack:
         if workers.on == "ray":  # one Ray for all stages, and nothing is written without it
             stack.enter_context(ray_connection(workers.address, verbose=workers.verbose))
+            workers = workers.on_nodes(living_nodes())
+        parts = _Parts(plan, work, workers, advance)
         if elsewhere is not None:
             stack.enter_context(output_lock(root, "index.build"))
             meta = elsewhere.publish(plan, partial(parts.write_elsewhere, elsewhere))
@@ -211,12 +218,22 @@ class _Parts:
         made: list[Result] = []
         for stage in build_stages(self.plan.inputs(LocalFiles(Path()))):
             parts = [Part(part.name, part.texts) for part in stage.parts]
-            made = run_parts(self.work, parts, finished, self.workers, advance=self.advance)
+            made = self._make_stage(parts, finished)
             self.seconds += sum(result["seconds"] for result in made)
             self.times.append([result["cpu_seconds"] for result in made])
             for name in stage.spent:
                 (files / name).clear()
         return made
+
+    def _make_stage(self, parts: list[Part], finished: FinishedParts) -> list[Result]:
+        """Make the parts of a stage. Where workers have GPUs, only those that encode papers take them, and go first."""
+        here, first = self.workers, list[Result]()
+        if here.gpus:
+            encode = [part for part in parts if part.name.startswith(f"{ENCODE}.")]
+            first = run_parts(self.work, encode, finished, here, advance=self.advance)
+            parts = [part for part in parts if part not in encode]
+            here = replace(here, gpus=0.0)
+        return first + run_parts(self.work, parts, finished, here, advance=self.advance)
 
 
 def _everywhere(source: str | Path | None) -> str | None:

@@ -141,6 +141,9 @@ def rank_on_ray(
     *arguments: Path | str | None,
     address: str | None,
     count: int,
+    cpus: float = 1.0,
+    gpus: float | None = 0.0,
+    accelerator: str = "",
     wait: bool = False,
     **options: object,
 ) -> RankedFile:
@@ -151,12 +154,13 @@ def rank_on_ray(
         arguments: further ones of :func:`rank_in_parts`.
         address: of a running cluster; see :class:`~cocite_jobs.steps.run_parts.Workers`.
         count: workers at a time.
-        wait: for nodes that the cluster does not have yet.
+        cpus, gpus, accelerator, wait: likewise.
         options: of :func:`rank_in_parts`.
     """
+    workers = Workers("ray", address, count, cpus, gpus, accelerator, wait)
     return rank_in_parts(
         index,
         *arguments,  # type: ignore[arg-type]
-        workers=Workers(on="ray", address=address, count=count, wait=wait),
+        workers=workers,
         **options,  # type: ignore[arg-type]
     )

@@ -50,6 +50,8 @@ from cocite.retrieval.index.shard_words import (
 )
 from cocite.retrieval.index.version_writer import NAMES
 
+ENCODE = "encode"
+"""Beginning of the names of the parts that compute vectors, on a GPU where they see one."""
 Made = dict[str, Any]
 """What making a part gave: small, of JSON's types."""
 
@@ -112,7 +114,7 @@ def build_stages(inputs: ShardInputs) -> list[BuildStage]:
         BuildStage(
             (
                 *(
-                    part("encode", encode_papers, encoder, n, texts=inputs.ranges[n].papers)
+                    part(ENCODE, encode_papers, encoder, n, texts=inputs.ranges[n].papers)
                     for encoder in encoders
                     for n in shards
                 ),
