@@ -154,13 +154,19 @@ class HattenTask:
         share = np.arange(len(citing))[world.share(len(citing))]
         nothing = np.zeros((0, 3), np.int64)
 
-        def documents(numbers: NDArray[np.int64]) -> Documents:
+        def parts(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
             if contexts is None:
-                return self.texts.documents(nothing, self.texts.parts_of_papers(citing[numbers]))
-            parts = self.texts.parts_of_queries(citing[numbers], contexts[numbers])
-            return self.texts.documents(parts, nothing)
+                return self.texts.parts_of_papers(citing[numbers])
+            return self.texts.parts_of_queries(citing[numbers], contexts[numbers])
 
-        vectors = embed(model, documents, share, self.recipe.model.dimension, world.device)
+        def documents(numbers: NDArray[np.int64]) -> Documents:
+            found = parts(numbers), nothing
+            return self.texts.documents(*(found[::-1] if contexts is None else found))
+
+        def lengths(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+            return self.texts.lengths(parts(numbers))
+
+        vectors = embed(model, documents, lengths, share, self.recipe.model.dimension, world.device)
         return world.concatenate(torch.from_numpy(vectors).to(world.device)).cpu().numpy()
 
     def evaluate(self, model: nn.Module, world: World) -> dict[str, float]:
