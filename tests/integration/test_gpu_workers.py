@@ -77,7 +77,7 @@ def test_rankings_and_index_builds_take_gpus_where_a_model_computes(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    corpus = synthetic(120, seed=11)
+    corpus = synthetic(400, seed=2, split=(2, 1))
     model, index, queries = untrained_encoders(corpus, tmp_path / "model"), tmp_path / "index", tmp_path / "q"
     queries.write_text(json.dumps({"id": "q", "title": corpus.paper(3).title}) + "\n")
     monkeypatch.setattr(build_index, "ShardParts", NotingShardParts)
@@ -96,19 +96,7 @@ def test_rankings_and_index_builds_take_gpus_where_a_model_computes(
     assert encoding <= any_gpu
     assert seen_in(tmp_path) == {""}  # of all other parts
 
-    rank = (
-        "rank",
-        "--queries",
-        queries,
-        "--index",
-        index,
-        "--to",
-        tmp_path / "run",
-        "--on",
-        "ray",
-        "--workers",
-        2,
-    )
+    rank = f"rank --queries {queries} --index {index} --to {tmp_path}/run --on ray --workers 2".split()
     for options, gpus in (
         (("--model", model, "--pipeline", "nnselect"), any_gpu),
         (("--model", model, "--pipeline", "nnselect", "--gpus", 0), {""}),
@@ -119,21 +107,11 @@ def test_rankings_and_index_builds_take_gpus_where_a_model_computes(
         assert found
         assert found <= gpus
 
-    (tmp_path / "report").mkdir()
     evaluate = (
-        "evaluate",
-        "pipeline",
-        "--corpus",
-        corpus.path,
-        "--index",
-        index,
-        "--model",
-        model,
-        "--task",
-        "global",
+        f"evaluate pipeline --corpus {corpus.path} --index {index} --model {model} --to {tmp_path}/report"
     )
-    shape = ("--stages", "nnselect", "--sample", 3, "--k", 5, "--no-track", "--to", tmp_path / "report")
-    run(*evaluate, *shape, "--on", "ray", "--workers", 2, "--gpus", 0.5, "--cpus", 0.5)
+    shape = "--stages nnselect --sample 3 --k 5 --no-track --on ray --workers 2 --gpus .5 --cpus .5"
+    run(*evaluate.split(), *shape.split())
     found = seen_in(tmp_path)
     assert found
     assert found <= any_gpu

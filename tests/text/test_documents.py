@@ -65,3 +65,14 @@ def test_a_share_of_the_tokens_is_left_out_and_no_sentence_is_emptied() -> None:
 def test_bounds() -> None:
     assert bounds(np.array([2, 0, 3])).tolist() == [0, 2, 2, 5]
     assert bounds(np.array([], np.int64)).tolist() == [0]
+
+
+def test_documents_are_cut_into_parts_and_joined_again() -> None:
+    sentences = TokenLists.of([[5, 6, 2], [7, 2], [8, 2], [9, 4, 2]])
+    documents = Documents.of(sentences, np.array([0, 2, 3, 4]))
+    with_vectors = Documents(documents.ids, documents.sentences, documents.documents, torch.eye(4))
+    assert documents.tokens.tolist() == [5, 2, 3]
+    for cut in range(1, 3):
+        back = Documents.joined([with_vectors.part(slice(0, cut)), with_vectors.part(slice(cut, 3))])
+        for name in ("ids", "sentences", "documents", "vectors"):
+            assert torch.equal(getattr(back, name), getattr(with_vectors, name))

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cocite.text.token_lists import TokenLists, spans
+from cocite.text.token_lists import TokenLists, spans, token_runs
 
 LISTS = st.lists(st.lists(st.integers(0, 99), max_size=6), min_size=1, max_size=6)
 
@@ -65,3 +65,13 @@ def test_lists_are_joined_and_cut_without_copies_of_what_is_taken_twice() -> Non
     joined = TokenLists.joined([lists, lists.head(1)])
     assert [joined[i].tolist() for i in range(3)] == [[1, 2, 3, 1], [], [4, 4]]
     assert len(TokenLists.of([])) == 0
+
+
+@given(st.lists(st.integers(0, 9)), st.integers(1, 20))
+def test_runs_keep_the_order_and_the_budget(lengths: list[int], tokens: int) -> None:
+    runs = [lengths[run] for run in token_runs(np.array(lengths, np.int64), tokens)]
+    assert [length for run in runs for length in run] == lengths
+    for run, after in zip(runs, [*runs[1:], []], strict=False):
+        assert run
+        assert sum(run) <= tokens or np.count_nonzero(run) == 1
+        assert not after or sum(run) + after[0] > tokens  # none is shorter than it has to be

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from helpers.many_processes import together
+from helpers.mapped_files import mapped_file
 from numpy.typing import NDArray
 
 from cocite.protocols import Ranking
@@ -89,3 +90,20 @@ def test_two_ranks_find_what_one_finds(settings: NeighbourSearchSettings) -> Non
     for theirs, their_recall, their_probes in together(found, settings):
         assert np.array_equal(theirs, rows)
         assert (their_recall, their_probes) == (recall, probes)
+
+
+def files(world: World) -> list[str]:
+    """The files in which this rank's vectors in lists lie."""
+    vectors = space()
+    search = NeighbourSearch.over(
+        *(vectors, vectors[world.share(3000)], 10), total=3000, settings=LISTS, world=world
+    )
+    assert search.lists is not None
+    return [mapped_file(search.lists.vectors.numpy())]
+
+
+@pytest.mark.integration
+def test_two_ranks_map_one_copy_of_the_vectors_in_lists() -> None:
+    [first], [second] = together(files)
+    assert "cocite-gathered" in first
+    assert first == second

@@ -94,10 +94,6 @@ def test_a_sweep_lies_at_a_uri_and_goes_on_there(
     ("arguments", "message"),
     [
         (["--resume", "--fresh"], "cocite: tune: --resume and --fresh exclude each other"),
-        (
-            ["study.kind=trees", "--to", "memory://sweep"],
-            "the trials of a trees study share files of a folder, and 'memory://sweep' is none",
-        ),
         (["--resume"], "sweeps/toy"),
         (["budget.trails=3"], "did you mean 'trials'?"),
         (["--max-latency-ms", "-1"], "Invalid value for '--max-latency-ms'"),

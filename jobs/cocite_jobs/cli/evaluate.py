@@ -155,8 +155,14 @@ def pipeline(
 
     check_folder_destination(to)
     check_file_destination(markdown)
-    reserved = {"cpus": cpus, "gpus": gpus, "accelerator": accelerator}
-    who = query_workers(on, address, workers, wait=wait, has_model=model is not None, **reserved)
+    who = query_workers(
+        *(on, address, workers),
+        cpus=cpus,
+        gpus=gpus,
+        accelerator=accelerator,
+        wait=wait,
+        has_model=model is not None,
+    )
     if on == "ray" and index is None:
         raise InputError("the shards of an index are searched on Ray", where="--on", hint="give --index")
     params = {

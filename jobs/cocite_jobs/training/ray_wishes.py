@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -11,6 +12,8 @@ from cocite.training.engine.wishes import Wishes
 
 POLL_S = 2.0
 """Seconds between two times that rank 0 asks whether the driver was told to end."""
+
+UNREADABLE = "this version of Ray does not say where it notes that a machine will be taken away"
 
 
 class RayWishes(Wishes):
@@ -38,11 +41,14 @@ class RayWishes(Wishes):
 
 def _is_preempted() -> bool:
     """Whether Ray has told this worker that a machine of its training will be taken away."""
-    from ray.train.v2._internal.execution.context import get_train_context
-
     try:
+        from ray.train.v2._internal.execution.context import get_train_context
+
         return get_train_context().preemption_context.preemption_info is not None
-    except (RuntimeError, AttributeError):  # no worker's process, or another version of Ray
+    except RuntimeError:  # no worker's process
+        return False
+    except (ImportError, AttributeError) as error:  # these are no part of Ray's interface
+        warnings.warn(f"{UNREADABLE}: {error}", RuntimeWarning, stacklevel=2)
         return False
 
 

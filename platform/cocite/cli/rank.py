@@ -110,8 +110,14 @@ def rank(
     check_file_destination(to, queries)
     if tag is not None:
         check_id(tag, "run tag")
-    reserved = {"cpus": cpus, "gpus": gpus, "accelerator": accelerator}
-    who = query_workers(on, address, workers, wait=wait, has_model=model is not None, **reserved)
+    who = query_workers(
+        *(on, address, workers),
+        cpus=cpus,
+        gpus=gpus,
+        accelerator=accelerator,
+        wait=wait,
+        has_model=model is not None,
+    )
     name = _system_name(model, pipeline, form)
     label = f"{name}-{form}" if form else name
     tag = label if tag is None else tag

@@ -11,6 +11,7 @@ needs are read off a sample of queries, and the recall is known without a second
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,20 +42,24 @@ def list_count(count: int) -> int:
     return max(1, math.isqrt(count))
 
 
-def centroids_of(vectors: Tensor, lists: int, *, seed: int = 0) -> Tensor:
+def centroids_of(
+    vectors: Tensor, lists: int, *, seed: int = 0, rows: NDArray[np.int32] | None = None
+) -> Tensor:
     """(C, d) centroids by spherical k-means over a sample; the same for the same vectors and seed.
 
     Args:
-        vectors: (M, d) unit vectors, M at least 1.
-        lists: C; at most M.
+        vectors: (N, d) unit vectors.
+        lists: C; at most as many as there are vectors.
         seed: of the sample.
+        rows: (M,) the vectors that count, M at least 1; None: all.
 
     Example:
         >>> centroids_of(torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), 1).tolist()  # their mean, as a unit vector
         [[0.8944271802902222, 0.4472135901451111]]
     """
     rng = np.random.default_rng(seed)
-    chosen = rng.permutation(len(vectors))[: SAMPLE * lists]
+    drawn = rng.permutation(len(vectors) if rows is None else len(rows))[: SAMPLE * lists]
+    chosen = drawn if rows is None else np.asarray(rows[drawn], np.int64)
     sample = vectors[torch.from_numpy(chosen).to(vectors.device)]
     centroids = sample[:lists]
     for _ in range(ROUNDS):
@@ -67,15 +72,21 @@ def centroids_of(vectors: Tensor, lists: int, *, seed: int = 0) -> Tensor:
     return centroids
 
 
-def nearest_lists(vectors: Tensor, centroids: Tensor) -> Tensor:
+def nearest_lists(vectors: Tensor, centroids: Tensor, *, rows: NDArray[np.int32] | None = None) -> Tensor:
     """(n,) the list of each vector (n, d): that of the centroid (C, d) of the greatest inner product.
+
+    With ``rows`` (n,) those of some of many vectors, without a copy of all of them.
 
     Example:
         >>> nearest_lists(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), torch.eye(2)).tolist()
         [1, 0]
     """
-    starts = range(0, len(vectors), BLOCK)
-    parts = [(vectors[start : start + BLOCK] @ centroids.T).argmax(1) for start in starts]
+    numbers = None if rows is None else torch.from_numpy(rows).long().to(vectors.device)
+    parts = []
+    for start in range(0, len(vectors) if numbers is None else len(numbers), BLOCK):
+        block = slice(start, start + BLOCK)
+        part = vectors[block] if numbers is None else vectors[numbers[block]]
+        parts.append((part @ centroids.T).argmax(1))
     return torch.cat(parts) if parts else torch.zeros(0, dtype=torch.int64, device=vectors.device)
 
 
@@ -109,7 +120,13 @@ class NeighbourLists:
 
     @classmethod
     def of(
-        cls, vectors: NDArray[np.float32], pool: NDArray[np.int32], owner: Tensor, centroids: Tensor
+        cls,
+        vectors: NDArray[np.float32],
+        pool: NDArray[np.int32],
+        owner: Tensor,
+        centroids: Tensor,
+        *,
+        take: Callable[[NDArray[np.int32]], NDArray[np.float32]] | None = None,
     ) -> NeighbourLists:
         """The lists of some papers, on the centroids' device.
 
@@ -118,14 +135,14 @@ class NeighbourLists:
             pool: (M,) rows of the papers that may be neighbours.
             owner: (M,) the list of each of them.
             centroids: (C, d).
+            take: gives the vectors of rows, in their order; by default a copy in this process' memory.
         """
         order = owner.argsort(stable=True).cpu().numpy()
         sizes = torch.bincount(owner, minlength=len(centroids)).cpu().numpy()
         rows = pool[order]
         starts = np.concatenate([[0], np.cumsum(sizes)])
-        return cls(
-            centroids, torch.from_numpy(vectors[rows]).to(centroids.device), rows, starts, len(vectors)
-        )
+        stored = vectors[rows] if take is None else take(rows)
+        return cls(centroids, torch.from_numpy(stored).to(centroids.device), rows, starts, len(vectors))
 
     def ranks(self, queries: NDArray[np.float32], neighbours: NDArray[np.int32]) -> NDArray[np.int64]:
         """(Q, k) how many lists are nearer to a query than the one that holds each neighbour; C at ``NO_ROW``.

@@ -106,6 +106,26 @@ class Documents:
         ends = torch.cat([self.sentences.new_zeros(1), keep.cumsum(0)])
         return Documents(self.ids[keep], ends[self.sentences], self.documents, self.vectors)
 
+    @property
+    def tokens(self) -> Tensor:
+        """(D,) tokens of each document."""
+        return self.sentences[self.documents].diff()
+
+    def part(self, numbers: slice) -> Documents:
+        """The documents ``numbers.start ... numbers.stop - 1``.
+
+        Example:
+            >>> documents = Documents.of(TokenLists.of([[5, 6, 2], [7, 2], [8, 2]]), np.array([0, 2, 3]))
+            >>> documents.tokens.tolist(), documents.part(slice(1, 2)).ids.tolist()
+            ([5, 2], [8, 2])
+        """
+        documents = self.documents[numbers.start : numbers.stop + 1]
+        first, last = int(documents[0]), int(documents[-1])
+        sentences = self.sentences[first : last + 1]
+        ids = self.ids[int(sentences[0]) : int(sentences[-1])]
+        vectors = None if self.vectors is None else self.vectors[first:last]
+        return Documents(ids, sentences - sentences[0], documents - documents[0], vectors)
+
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> Documents:
         """The same documents on another device."""
         ids, sentences, documents = (

@@ -28,6 +28,7 @@ from cocite.sampling.neighbour_lists import (
     probes_for,
 )
 from cocite.sampling.neighbours import nearest
+from cocite.training.engine.gathering import one_copy
 from cocite.training.engine.world import World
 
 EXACT_ON_CPU, EXACT_ON_GPU = 50_000, 1_000_000
@@ -110,6 +111,8 @@ class NeighbourSearch:
     ) -> NeighbourSearch:
         """Make the lists, where there are enough papers. All ranks call it together, with the same vectors.
 
+        On a CPU the ranks of a machine share one copy of the vectors that are put into lists.
+
         Args:
             vectors: (N, d) unit vectors of all papers.
             queries: (Q, d) this rank's share of the queries.
@@ -127,10 +130,13 @@ class NeighbourSearch:
         if settings.is_exact(len(rows), total, device) or len(rows) < 2:
             return exact
         with torch.autocast(device.type, enabled=False):
-            papers = torch.from_numpy(vectors[rows]).to(device)
-            centroids = centroids_of(papers, list_count(len(rows)))
-            owner = world.concatenate(nearest_lists(papers[world.share(len(rows))], centroids))
-            lists = NeighbourLists.of(vectors, rows, owner, centroids)
+            centroids = centroids_of(exact.vectors, list_count(len(rows)), rows=pool)
+            share = world.share(len(rows))
+            owner = world.concatenate(nearest_lists(exact.vectors, centroids, rows=rows[share]))
+            # All ranks hold the same lists: each takes the vectors of a share of them.
+            lists = NeighbourLists.of(
+                vectors, rows, owner, centroids, take=lambda order: one_copy(vectors[order[share]], world)
+            )
         # The same queries are sampled however many ranks share them, so that all settle on the same probes.
         sample = np.unique(np.linspace(0, total - 1, min(SAMPLED, total)).astype(np.int64))
         mine = world.share(total)

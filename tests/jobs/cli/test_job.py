@@ -26,7 +26,6 @@ PLACES = ["--corpus", "/data/corpus", "--to", "s3://models/ours"]
             ["scibert-local", "workers.count=8", *PLACES],
             "training.batch: a step of 1 example cannot be shared out to 8 workers",
         ),
-        (["tune", "fusion-trees", *PLACES], "share files of a folder, and 's3://models/ours' is none"),
         (
             ["nnselect", *PLACES, "--address", "head:8265"],
             "'head:8265' is not the address of a cluster's dashboard",

@@ -14,6 +14,8 @@ from cocite.artifacts import seal
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError
 from cocite.manifests import MANIFEST
+from cocite.systems.citeomatic import paper_words
+from cocite.systems.citeomatic.negatives import title_and_abstract
 from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
 from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 from cocite.systems.citeomatic.nnselect.task import build
@@ -24,6 +26,7 @@ from cocite.systems.citeomatic.paper_words import (
     fields_of,
     load,
     prepare,
+    text_words,
 )
 from cocite.text.fields import FieldEncoder, FieldSettings
 from cocite.training.periods import Periods
@@ -124,3 +127,20 @@ def test_words_of_others_or_that_contradict_each_other_are_refused(
     seal(tmp_path / KIND, kind=KIND, meta=json.loads((tmp_path / KIND / MANIFEST).read_text())["meta"])
     with pytest.raises(IntegrityError, match="title"):
         fields_of(settings, Periods.of(corpus, settings.period), tmp_path)
+
+
+def test_the_words_of_title_and_abstract_are_mapped(
+    corpus: Corpus, tmp_path: Path, anew: FieldEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paper_words, "BLOCK", 70)
+    prepare(ALL, corpus, tmp_path / KIND)
+    known, bags = load(tmp_path, corpus, ALL), anew.papers(corpus)
+    found, expected = text_words(known, corpus, known.papers(corpus)), title_and_abstract(bags)
+    for name in ("indptr", "indices"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name))
+    assert isinstance(found.indices, np.memmap) or isinstance(found.indices.base, np.memmap)
+    # Those of an earlier version's artifact, or of another corpus, are put together now.
+    older = dataclasses.replace(known, together=None)
+    assert np.array_equal(text_words(older, corpus, bags).indices, expected.indices)
+    other = dataclasses.replace(known, corpus="another")
+    assert np.array_equal(text_words(other, corpus, bags).indices, expected.indices)

@@ -14,6 +14,7 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import IntegrityError
 from cocite.protocols import Encoder, Query
+from cocite.systems.hatten import encoder as module
 from cocite.systems.hatten.encoder import HattenEncoder, load_hatten_encoder, save_hatten
 from cocite.text.paragraph_reader import ParagraphReader, ParagraphSettings
 from cocite.text.queries import manuscript_queries
@@ -74,6 +75,18 @@ def test_half_precision_changes_little(folder: Path, corpus: Corpus) -> None:
     rows = np.arange(30, dtype=np.int32)
     half = load_hatten_encoder(folder, dtype=torch.bfloat16).encode_papers(corpus, rows)
     assert (half * loaded(folder).encode_papers(corpus, rows)).sum(1).min() > 0.999
+
+
+def test_papers_are_computed_by_a_budget_of_words(
+    folder: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder, rows, words = loaded(folder), np.arange(60, dtype=np.int32), list[int]()
+    whole = encoder.encode_papers(corpus, rows)
+    monkeypatch.setattr(module, "TOKENS", 200)
+    encoder.model.register_forward_pre_hook(lambda _, given: words.append(len(given[0].tokens)))
+    assert encoder.encode_papers(corpus, rows) == pytest.approx(whole, abs=1e-5)
+    assert len(words) > 3
+    assert max(words) <= 200
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU computes queries in half precision, too")

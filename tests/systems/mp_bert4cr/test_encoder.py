@@ -18,6 +18,7 @@ from cocite.pipeline import components
 from cocite.protocols import BodyReader, Encoder, Query
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.vector_retriever import VectorRetriever
+from cocite.systems.mp_bert4cr import encoder as module
 from cocite.systems.mp_bert4cr.dynamic_context import DynamicContextSettings
 from cocite.systems.mp_bert4cr.encoder import (
     MpBert4crConfig,
@@ -26,6 +27,7 @@ from cocite.systems.mp_bert4cr.encoder import (
     save_mp_bert4cr,
 )
 from cocite.systems.mp_bert4cr.network import MpBert4cr, MpBert4crModelSettings
+from cocite.text.documents import Documents
 from cocite.text.queries import context_queries, manuscript_queries
 from cocite.text.wordpiece import train_wordpiece
 
@@ -152,3 +154,21 @@ def test_a_draft_from_outside_is_read(corpus: Corpus, encoder: MpBert4crEncoder)
     )
     assert np.isfinite(bare).all()
     assert encoder.encode_queries([]).shape == (0, 16)
+
+
+def test_papers_are_computed_by_a_budget_of_tokens(
+    encoder: MpBert4crEncoder, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, tokens = np.arange(60, dtype=np.int32), list[int]()
+    whole = encoder.encode_papers(corpus, rows)
+    encode = encoder.model.papers
+
+    def counted(documents: Documents) -> torch.Tensor:
+        tokens.append(len(documents.ids))
+        return encode(documents)
+
+    monkeypatch.setattr(module, "TOKENS", 200)
+    monkeypatch.setattr(encoder.model, "papers", counted)
+    assert encoder.encode_papers(corpus, rows) == pytest.approx(whole, abs=1e-5)
+    assert len(tokens) > 3
+    assert max(tokens) <= 200

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.many_processes import together
+from helpers.mapped_files import mapped_file
 from numpy.typing import NDArray
 
 from cocite.errors import CociteError, WriteError
@@ -17,16 +18,6 @@ from cocite.training.engine.gathering import gathered
 from cocite.training.engine.world import World
 
 ROWS = np.arange(70, dtype=np.int32).reshape(10, 7)
-
-
-def mapped_file(array: NDArray[Any]) -> str:
-    """What the kernel says of the file that an array lies in; empty: it lies in none."""
-    address = array.__array_interface__["data"][0]
-    for line in Path("/proc/self/maps").read_text().splitlines():
-        first, last = (int(end, 16) for end in line.split(" ")[0].split("-"))
-        if first <= address < last:
-            return " ".join(line.split()[5:])
-    return ""
 
 
 def two(world: World) -> list[tuple[NDArray[Any], str]]:

@@ -11,6 +11,7 @@ import pytest
 from cocite.errors import ConfigError, InputError
 from cocite_tuning.run.plan import SweepPlan, plan_sweep
 from cocite_tuning.studies.training import TrainingStudy
+from cocite_tuning.studies.trees import TreesStudy
 from cocite_tuning.sweep.sweep import SWEEPS, Sweep, load_sweep, shipped_sweeps
 
 TRAININGS = [name for name in shipped_sweeps() if "kind: training" in (SWEEPS / f"{name}.yaml").read_text()]
@@ -36,6 +37,15 @@ def test_a_training_gets_the_corpus_as_it_was_named_and_the_resources(tmp_path: 
     assert isinstance(study, TrainingStudy)
     assert (study.corpus, study.cpus, study.gpus, study.workers) == ("corpus", 3, 0.5, 1)
     assert study.shared == tmp_path / "sweep" / "shared"
+
+
+def test_trials_over_signals_fetch_them_from_the_sweep_s_uri(tmp_path: Path) -> None:
+    trees = {"study": {"kind": "trees"}, "space": {"leaves": {"choice": [5, 7]}}}
+    sweep, place = Sweep.parse(NNSELECT | trees), "s3://bucket/sweep?scheme=http"
+    for uri, elsewhere in (("", ""), (place, "s3://bucket/sweep/shared?scheme=http")):
+        study = plan_sweep(sweep, "corpus", tmp_path / "sweep", here=False, uri=uri).study
+        assert isinstance(study, TreesStudy)
+        assert study.elsewhere == elsewhere
 
 
 def test_a_trials_gpus_are_those_of_the_cluster_unless_chosen(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from copy import copy
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,28 @@ def test_trees_are_those_of_the_learned_fusion(store: Path, shared: Path) -> Non
     expected = means(Hits.of(order, dev.task.take(measured).relevant), study.metrics)
     assert metrics == pytest.approx(expected, abs=1e-6)
     assert study.confirm(params, "MRR").queries == len(study.cited) - study.tuning_count
+
+
+def test_trials_elsewhere_fetch_the_signals_and_need_nothing_else(
+    store: Path, remote: str, tmp_path: Path
+) -> None:
+    """As another machine has it: neither the store nor the folder in which the signals were computed."""
+    corpus, params = (
+        shutil.copytree(store, tmp_path / "corpus"),
+        {"trees": 25, "leaves": 5, "least_in_leaf": 10},
+    )
+    studies = [TreesStudy(TreesStudySettings(queries=80, depth=40), corpus, tmp_path / n) for n in ("a", "b")]
+    for study in studies:
+        study.elsewhere = f"{remote}/shared"
+        study.prepare()
+    expected = studies[0].run(params, ignore_metrics, Path())
+    # The second took what the first had uploaded.
+    manifests = {(study.folder / "manifest.json").read_bytes() for study in studies}
+    assert len(manifests) == 1
+    there = copy(studies[0])  # as it travels to a trial
+    shutil.rmtree(corpus)
+    shutil.rmtree(tmp_path / "a")
+    assert there.run(params, ignore_metrics, Path()) == expected
 
 
 def test_the_command_trains_the_fusion_with_these_trees(store: Path, model: Path, tmp_path: Path) -> None:

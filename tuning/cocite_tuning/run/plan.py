@@ -14,8 +14,10 @@ from cocite.destinations import check_folder_destination
 from cocite.errors import ConfigError, nearest
 from cocite_jobs.storage.cache import fetch_local
 from cocite_jobs.storage.location import Location
+from cocite_tuning.studies.links import folder_below
+from cocite_tuning.studies.score_study import ScoreStudy
 from cocite_tuning.studies.study import Study
-from cocite_tuning.studies.training import TrainingStudy, folder_below
+from cocite_tuning.studies.training import TrainingStudy
 from cocite_tuning.sweep.sampler import draw_random
 from cocite_tuning.sweep.spaces import Space
 from cocite_tuning.sweep.study_kinds import open_study
@@ -121,12 +123,8 @@ def plan_sweep(sweep: Sweep, corpus: str, to: Path, *, here: bool = True, uri: s
         )
         if uri:
             study = replace(study, shared=folder_below(uri, "shared"))
-    elif uri and not study.in_process:
-        raise ConfigError(
-            f"the trials of a {sweep.kind} study share files of a folder, and {uri!r} is none",
-            where="--to",
-            hint="name a folder that all nodes share",
-        )
+    elif uri and isinstance(study, ScoreStudy) and not study.in_process:
+        study.elsewhere = folder_below(uri, "shared")
     if sweep.champion is not None and not isinstance(study, TrainingStudy):
         raise ConfigError("only what trains a model has a champion", where="champion", hint="leave it out")
     if study.in_process and sweep.scheduler.kind != "none":

@@ -32,3 +32,14 @@ def put_components(folder: Location, source: Location, wanted: Callable[[str], b
             copy = Path(temporary, name)
             (source / name).get(copy)
             (folder / name).put(copy)
+
+
+def folder_below(folder: str, name: str) -> str:
+    """A folder within another, which is a path or a URI whose query stays at its end.
+
+    Example:
+        >>> folder_below("s3://bucket/sweep?scheme=http", "shared")
+        's3://bucket/sweep/shared?scheme=http'
+    """
+    path, mark, query = folder.partition("?") if "://" in folder else (folder, "", "")
+    return f"{path.rstrip('/')}/{name}{mark}{query}"

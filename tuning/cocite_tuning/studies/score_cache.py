@@ -47,6 +47,13 @@ class ScoreCache:
         digest = hashlib.sha256(json.dumps(self._depends_on, sort_keys=True).encode()).hexdigest()[:12]
         self.folder = shared / f"{kind}-{digest}"
 
+    @classmethod
+    def published(cls, folder: Path, kind: str) -> ScoreCache:
+        """A complete cache by its folder, where what it depends on need not be."""
+        cache = cls(folder.parent, kind, {})
+        cache.folder = folder
+        return cache
+
     def is_complete(self) -> bool:
         """Whether the folder holds a published cache of these dependencies."""
         return holds(self.folder, kind=self._kind, meta=self._depends_on)

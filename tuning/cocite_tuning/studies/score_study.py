@@ -16,10 +16,13 @@ from cocite.errors import ConfigError, nearest
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.metrics import Metric, means
 from cocite.evaluation.significance import Comparison, compare
-from cocite.manifests import read_manifest
+from cocite.manifests import MANIFEST, read_manifest
 from cocite.pipeline import components
 from cocite.retrieval.index.snapshot import current_meta
+from cocite_jobs.storage.cache import fetch_local
+from cocite_jobs.storage.location import Location
 from cocite_tuning.studies.dev_queries import DevQueries
+from cocite_tuning.studies.links import folder_below
 from cocite_tuning.studies.score_cache import ScoreCache, save_arrays
 from cocite_tuning.studies.score_settings import ScoreSettings
 from cocite_tuning.studies.study import ReportMetrics
@@ -45,6 +48,8 @@ class ScoreStudy(ABC, Generic[S]):
 
     Attributes:
         metrics: names of the metrics of each trial.
+        elsewhere: URI of a folder to which :meth:`prepare` uploads the cache, where other machines run trials; they
+            fetch it, and see neither the corpus nor the model. Empty: all see the folder of the caches.
 
     Raises:
         ConfigError: a metric looks deeper than the papers that the cache keeps of each query.
@@ -68,7 +73,7 @@ class ScoreStudy(ABC, Generic[S]):
 
     def __init__(self, settings: S, corpus: Path, shared: Path) -> None:
         self.settings, self.corpus, self.shared = settings, corpus, shared
-        self.metrics = settings.metric_names
+        self.metrics, self.elsewhere, self._copied_from = settings.metric_names, "", ""
         for name in self.metrics:
             cutoff = Metric.parse(name).k
             if cutoff is not None and self._deepest_cutoff is not None and cutoff > self._deepest_cutoff:
@@ -134,7 +139,19 @@ class ScoreStudy(ABC, Generic[S]):
         return [name for name in components.active_components(model) if name not in without]
 
     def prepare(self) -> None:
-        """Compute the scores that the trials share, unless the cache is complete."""
+        """Compute the scores that the trials share, unless the cache is complete, and upload them if need be."""
+        if not self.elsewhere:
+            self._complete()
+            return
+        place = Location.of(folder_below(self.elsewhere, self._cache.folder.name))
+        if MANIFEST in place.names():
+            place.get(self._cache.folder)
+        if not self._cache.is_complete():
+            self._complete()
+            place.put(self._cache.folder)
+
+    def _complete(self) -> None:
+        """Compute the scores, unless the cache is complete."""
         if self._cache.is_complete():
             return
         with self._cache.build() as (folder, meta):
@@ -218,6 +235,8 @@ class ScoreStudy(ABC, Generic[S]):
 
     @cached_property
     def _cache(self) -> ScoreCache:
+        if self._copied_from:
+            return ScoreCache.published(fetch_local(self._copied_from), self.settings.kind)
         return ScoreCache(self.shared, self.settings.kind, self._cache_meta)
 
     @cached_property
@@ -262,8 +281,11 @@ class ScoreStudy(ABC, Generic[S]):
 
     def __getstate__(self) -> dict[str, Any]:
         # What is opened or computed later belongs to its process: arrays are mapped again on the other side.
-        kept = ("settings", "corpus", "shared", "metrics")
-        return {name: self.__dict__[name] for name in kept}
+        kept = ("settings", "corpus", "shared", "metrics", "elsewhere", "_copied_from")
+        state = {name: self.__dict__[name] for name in kept}
+        if self.elsewhere:
+            state["_copied_from"] = folder_below(self.elsewhere, self._cache.folder.name)
+        return state
 
 
 def literal_of(values: tuple[Any, ...]) -> Any:

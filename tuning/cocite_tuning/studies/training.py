@@ -26,7 +26,7 @@ from cocite_jobs.training.registry import KINDS
 from cocite_jobs.training.train import open_session, train
 from cocite_jobs.training.training_run import TrainingRun
 from cocite_jobs.training.types import LaunchOptions
-from cocite_tuning.studies.links import put_components
+from cocite_tuning.studies.links import folder_below, put_components
 from cocite_tuning.studies.study import ReportMetrics
 from cocite_tuning.studies.training_settings import TrainingStudySettings
 from cocite_tuning.studies.usage import INDEX, MODEL, UsageCommands, command_line, train_command
@@ -208,14 +208,3 @@ class TrainingStudy:
             wait=True,  # other trials end: resources that are taken now become free
             source=str(self.corpus) if "://" in str(self.corpus) else None,
         )
-
-
-def folder_below(folder: str, name: str) -> str:
-    """A folder within another, which is a path or a URI whose query stays at its end.
-
-    Example:
-        >>> folder_below("s3://bucket/sweep?scheme=http", "shared")
-        's3://bucket/sweep/shared?scheme=http'
-    """
-    path, mark, query = folder.partition("?") if "://" in folder else (folder, "", "")
-    return f"{path.rstrip('/')}/{name}{mark}{query}"

@@ -1,8 +1,8 @@
 """A corpus' papers as numbered words, field by field: an artifact of the model folder, memory-mapped by all workers.
 
-NNSelect and NNRank read it. It has the vocabularies, and of each field the bag of every paper, and is made once before
-workers start: a worker that starts, or starts again, numbers no word. NNRank reads the artifact of NNSelect where both
-have the same settings, and no names.
+NNSelect and NNRank read it. It has the vocabularies, and the bag of every paper of each field, and of title and
+abstract together, and is made once before workers start: a worker that starts, or starts again, numbers no word.
+NNRank reads the artifact of NNSelect where both have the same settings, and no names.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from cocite.artifacts import load_array
 from cocite.config import Settings
 from cocite.corpus.csr import CSR
 from cocite.corpus.store import Corpus
-from cocite.text.fields import TEXT, FieldEncoder, FieldSettings, take
+from cocite.systems.citeomatic.negatives import title_and_abstract
+from cocite.text.fields import TEXT, Bags, FieldEncoder, FieldSettings, take
 from cocite.text.token_lists import TokenLists
 from cocite.training.input_artifacts import Advance, Stage, make_input, open_input
 from cocite.training.periods import Periods, PeriodSettings
@@ -28,6 +29,10 @@ KIND = "paper-words"
 """Kind of the artifact, and its name in a model folder."""
 IN_ORDER = "{}.in-order"
 """Name of the file of a field's words in their order."""
+TOGETHER = "title-and-abstract"
+"""Name of the files of the words of both."""
+BLOCK = 65_536
+"""Papers whose words are put together at a time."""
 
 
 class PaperWordSettings(Settings):
@@ -56,6 +61,7 @@ class KnownPapers(FieldEncoder):
         corpus: the version of that corpus.
         bags: field -> the bag of each of its papers.
         in_order: field -> the words of each in order; empty where they were not kept.
+        together: the words of title and abstract, each once; None: an earlier version made the artifact.
 
     Example:
         >>> import tempfile
@@ -72,6 +78,7 @@ class KnownPapers(FieldEncoder):
     corpus: str
     bags: Mapping[str, CSR]
     in_order: Mapping[str, TokenLists]
+    together: CSR | None = None
 
     def papers(self, corpus: Corpus, rows: NDArray[np.int32] | None = None) -> dict[str, CSR]:
         """Bags of all papers of a corpus, or of some rows."""
@@ -125,7 +132,7 @@ def prepare(
         stage("words: vocabulary", len(corpus))
         fields = FieldEncoder.build(history, settings.fields, metadata=settings.metadata, advance=advance)
         fields.save(to)
-        stage("words: papers", len(corpus) * (len(fields.fields) + len(TEXT) * settings.order))
+        stage("words: papers", len(corpus) * (len(fields.fields) + len(TEXT) * settings.order + 1))
         for field in fields.fields:
             column = corpus.papers.table.column(field)
             with RunWriter(to, field, np.int32) as bags:
@@ -139,6 +146,13 @@ def prepare(
                         words = TokenLists.joined([fields.sequence(field, chunk)])
                         lists.add(words.ids, words.counts)
                         advance(len(chunk))
+        bags_of = {field: CSR(*_runs(to, field, len(corpus))) for field in TEXT}
+        with RunWriter(to, TOGETHER, np.int32) as together:
+            for start in range(0, len(corpus), BLOCK):
+                rows = np.arange(start, min(start + BLOCK, len(corpus)), dtype=np.int32)
+                both = title_and_abstract({field: take(bag, rows) for field, bag in bags_of.items()})
+                together.add(both.indices, both.degrees)
+                advance(len(rows))
 
     return make_input(KIND, settings, corpus, folder, write)
 
@@ -158,7 +172,9 @@ def load(model_folder: Path, corpus: Corpus, settings: PaperWordSettings) -> Kno
     for field in TEXT if settings.order else ():
         indptr, ids = _runs(folder, IN_ORDER.format(field), len(corpus))
         in_order[field] = TokenLists(ids, indptr[:-1], np.diff(indptr))
-    return KnownPapers(fields.settings, fields.vocabularies, corpus.version, bags, in_order)
+    has_both = (folder / f"{TOGETHER}.npy").is_file()
+    together = CSR(*_runs(folder, TOGETHER, len(corpus))) if has_both else None
+    return KnownPapers(fields.settings, fields.vocabularies, corpus.version, bags, in_order, together)
 
 
 def _runs(folder: Path, name: str, papers: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -179,3 +195,16 @@ def fields_of(settings: PaperWordSettings, periods: Periods, model_folder: Path 
     if model_folder is not None and (Path(model_folder) / KIND).is_dir():
         return load(Path(model_folder), periods.history.corpus, settings)
     return FieldEncoder.build(periods.history, settings.fields, metadata=settings.metadata)
+
+
+def text_words(fields: FieldEncoder, corpus: Corpus, bags: Bags) -> CSR:
+    """The words of title and abstract of all papers, each once: mapped, where the artifact has them.
+
+    Args:
+        fields: that numbered the words.
+        corpus: the papers.
+        bags: what ``fields`` gives of title and abstract.
+    """
+    if isinstance(fields, KnownPapers) and fields.corpus == corpus.version and fields.together is not None:
+        return fields.together
+    return title_and_abstract(bags)

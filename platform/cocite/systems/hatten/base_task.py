@@ -26,7 +26,7 @@ from cocite.systems.hatten.texts import HattenTexts
 from cocite.text.paragraph_reader import ParagraphReader
 from cocite.text.paragraphs import SPECIAL
 from cocite.training.bundles import Bundles
-from cocite.training.engine.gathering import gathered
+from cocite.training.engine.gathering import gathered, one_copy
 from cocite.training.engine.task import Examples
 from cocite.training.engine.world import World
 from cocite.training.forbidden_negatives import ForbiddenNegatives
@@ -150,18 +150,27 @@ class HattenTask:
     def vectors(
         self, model: nn.Module, world: World, citing: NDArray[np.int32], contexts: NDArray[np.int64] | None
     ) -> NDArray[np.float32]:
-        """(n, d) vectors of queries, or of papers where no contexts are given; each rank computes its share."""
+        """(n, d) vectors of queries, or of papers where no contexts are given; each rank computes its share.
+
+        The ranks of a machine map one copy of all.
+        """
         share = np.arange(len(citing))[world.share(len(citing))]
         nothing = np.zeros((0, 3), np.int64)
 
-        def documents(numbers: NDArray[np.int64]) -> Documents:
+        def parts(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
             if contexts is None:
-                return self.texts.documents(nothing, self.texts.parts_of_papers(citing[numbers]))
-            parts = self.texts.parts_of_queries(citing[numbers], contexts[numbers])
-            return self.texts.documents(parts, nothing)
+                return self.texts.parts_of_papers(citing[numbers])
+            return self.texts.parts_of_queries(citing[numbers], contexts[numbers])
 
-        vectors = embed(model, documents, share, self.recipe.model.dimension, world.device)
-        return world.concatenate(torch.from_numpy(vectors).to(world.device)).cpu().numpy()
+        def documents(numbers: NDArray[np.int64]) -> Documents:
+            found = parts(numbers), nothing
+            return self.texts.documents(*(found[::-1] if contexts is None else found))
+
+        def lengths(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+            return self.texts.lengths(parts(numbers))
+
+        vectors = embed(model, documents, lengths, share, self.recipe.model.dimension, world.device)
+        return one_copy(vectors, world)
 
     def evaluate(self, model: nn.Module, world: World) -> dict[str, float]:
         """MRR and recall of the dev contexts, among all papers but the citing one."""

@@ -26,12 +26,15 @@ from cocite.systems.hatten.flops import forward_flops
 from cocite.systems.hatten.network import Documents, Hatten, HattenModelSettings, pack
 from cocite.text.paragraph_reader import ParagraphReader, ParagraphSettings
 from cocite.text.paragraphs import Paragraphs
+from cocite.text.token_lists import token_runs
 from cocite.verification import open_verified
 
 KIND = "hatten"
 WEIGHTS = "model.safetensors"
-BLOCK = 2048
-"""Documents embedded at a time."""
+TOKENS = 1 << 18
+"""Words of the documents that are embedded at a time, about: as many as 2,000 abstracts have."""
+BLOCK = 16_384
+"""Documents that are looked at together."""
 
 
 class HattenConfig(Settings):
@@ -95,8 +98,8 @@ class HattenEncoder:
         """What :meth:`encode_papers` returns, with its words and the operations that they took."""
         result = np.empty((len(rows), self.dimension), np.float32)
         tokens, flops = 0, 0.0
-        for start in range(0, len(rows), BLOCK * 8):
-            block = rows[start : start + BLOCK * 8]
+        for start in range(0, len(rows), BLOCK):
+            block = rows[start : start + BLOCK]
             fields = self.reader.papers(corpus, block)
             result[start : start + len(block)] = self._encode(fields, query=False)
             lengths = np.stack([paragraphs.lengths for paragraphs in fields])
@@ -120,12 +123,14 @@ class HattenEncoder:
         for kind in range(len(fields)):
             parts[:, kind] = np.arange(count) + kind * count
         paragraphs = Paragraphs.joined(fields)
+        lengths = np.sum([field.lengths for field in fields], axis=0)
         with self._precision(query=query):
             return embed(
                 self.model,
                 lambda numbers: pack(
                     paragraphs, parts[numbers], np.full(len(numbers), query), self.model.settings
                 ),
+                lambda numbers: lengths[numbers],
                 np.arange(count),
                 self.dimension,
                 self.device,
@@ -141,15 +146,19 @@ class HattenEncoder:
 def embed(
     model: nn.Module,
     documents: Callable[[NDArray[np.int64]], Documents],
+    lengths: Callable[[NDArray[np.int64]], NDArray[np.int64]],
     numbers: NDArray[np.int64],
     dimension: int,
     device: torch.device,
 ) -> NDArray[np.float32]:
-    """(n, d) vectors of many documents, a block at a time.
+    """(n, d) vectors of many documents, in their order, about :data:`TOKENS` words at a time.
+
+    They are not sorted by length: neighbours often share paragraphs, which are read once.
 
     Args:
         model: the network, in evaluation mode.
         documents: packs documents, given their numbers.
+        lengths: the words of documents, likewise.
         numbers: (n,) the documents to embed.
         dimension: d.
         device: the model's.
@@ -157,7 +166,9 @@ def embed(
     result = np.empty((len(numbers), dimension), np.float32)
     for start in range(0, len(numbers), BLOCK):
         block = numbers[start : start + BLOCK]
-        result[start : start + len(block)] = model(documents(block).to(device)).float().cpu().numpy()
+        for run in token_runs(lengths(block), TOKENS):
+            vectors = model(documents(block[run]).to(device)).float().cpu().numpy()
+            result[start + run.start : start + run.stop] = vectors
     return result
 
 

@@ -30,14 +30,17 @@ from cocite.systems.mp_bert4cr.network import MpBert4cr, MpBert4crModelSettings
 from cocite.systems.mp_bert4cr.trunk import SentenceTrunk, load_trunk
 from cocite.text.documents import Documents
 from cocite.text.sentence_texts import SentenceReader
+from cocite.text.token_lists import token_runs
 from cocite.verification import open_verified
 
 KIND = "mp-bert4cr"
 CONFIG, WEIGHTS = "mp-bert4cr.json", "model.safetensors"
 TRUNK = "trunk"
 """Folder of the frozen trunk within an artifact."""
+TOKENS = 1 << 17
+"""Tokens of the documents that are embedded at a time, about."""
 BLOCK = 512
-"""Documents embedded at a time."""
+"""Documents that are read together."""
 
 
 class MpBert4crConfig(Settings):
@@ -195,7 +198,7 @@ def embed(
     dimension: int,
     device: torch.device,
 ) -> NDArray[np.float32]:
-    """(n, d) unit vectors of many documents, a block at a time.
+    """(n, d) unit vectors of many documents, in their order, about :data:`TOKENS` tokens at a time.
 
     Args:
         encode: computes (D, d) vectors of documents on the device.
@@ -206,9 +209,11 @@ def embed(
     """
     result = np.empty((len(numbers), dimension), np.float32)
     for start in range(0, len(numbers), BLOCK):
-        block = numbers[start : start + BLOCK]
-        vectors = encode(documents(block).to(device)).float()
-        result[start : start + len(block)] = functional.normalize(vectors, dim=1).cpu().numpy()
+        read = documents(numbers[start : start + BLOCK])
+        for run in token_runs(read.tokens.cpu().numpy(), TOKENS):
+            vectors = encode(read.part(run).to(device)).float()
+            unit = functional.normalize(vectors, dim=1)
+            result[start + run.start : start + run.stop] = unit.cpu().numpy()
     return result
 
 

@@ -52,6 +52,23 @@ def test_embedding_equals_the_formula(titles: list[set[int]], seed: int) -> None
     assert len(used) == len(set().union(*titles, *abstracts))
 
 
+def test_bags_are_summed_by_a_budget_of_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, sets = model(), [set(range(n % TYPES)) for n in range(40)]
+    tables, parts = {"title": bags(sets), "abstract": bags(sets[::-1])}, list[int]()
+    whole = made.encode(tables)
+    monkeypatch.setattr(network, "BAGGED_AT_ONCE", 50)
+    combine = made._combine
+
+    def counted(fields: torch.Tensor) -> torch.Tensor:
+        parts.append(fields.shape[1])
+        return combine(fields)
+
+    monkeypatch.setattr(made, "_combine", counted)
+    assert np.array_equal(made.encode(tables), whole)
+    assert sum(parts) == 40
+    assert len(parts) == sum(2 * len(words) for words in sets) // 50 + 1
+
+
 def test_papers_without_words_are_zero() -> None:
     tables = {"title": bags([set(), {1}]), "abstract": bags([set(), set()])}
     found = model().encode(tables)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from cocite.errors import InputError
 from cocite.protocols import Ranking
-from cocite.systems.citeomatic.negatives import CiteomaticNegatives, title_and_abstract
+from cocite.systems.citeomatic.negatives import CiteomaticNegatives
 from cocite.systems.citeomatic.nnrank.candidates import NeighbourCandidates
 from cocite.systems.citeomatic.nnrank.citations_before import CitationsBefore
 from cocite.systems.citeomatic.nnrank.cross_fitting import FoldVectors
@@ -22,6 +22,7 @@ from cocite.systems.citeomatic.nnrank.network import NNRank, Pairs, shared_words
 from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
 from cocite.systems.citeomatic.nnrank.reranker import NNRankReranker, save_nnrank
 from cocite.systems.citeomatic.nnselect.encoder import NNSelectEncoder
+from cocite.systems.citeomatic.paper_words import text_words
 from cocite.systems.citeomatic.word_bags import TokenBags, embedding_penalty
 from cocite.text.fields import TEXT, FieldEncoder, take
 from cocite.training.engine.optimizers import ParameterGroup
@@ -121,7 +122,7 @@ class NNRankTask:
             [self.bags[field].degrees for field in TEXT], axis=0, dtype=np.int64
         )
         self.negatives = CiteomaticNegatives(
-            history, title_and_abstract(self.bags), self.types, recipe.negatives
+            history, text_words(fields, corpus, self.bags), self.types, recipe.negatives
         )
         self.before = CitationsBefore(history)
         self.candidates = NeighbourCandidates(history, recipe.candidates, self.vectors)

@@ -14,12 +14,14 @@ from torch import Tensor, nn
 from cocite.corpus.csr import CSR
 from cocite.nn.pretrained_vectors import read_vectors
 from cocite.sampling.neighbours import nearest
-from cocite.systems.citeomatic.negatives import CiteomaticNegatives, title_and_abstract
+from cocite.systems.citeomatic.negatives import CiteomaticNegatives
 from cocite.systems.citeomatic.nnselect.encoder import save_nnselect
 from cocite.systems.citeomatic.nnselect.network import FieldTexts, NNSelect
 from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
+from cocite.systems.citeomatic.paper_words import text_words
 from cocite.systems.citeomatic.word_bags import TokenBags, embedding_penalty
 from cocite.text.fields import TEXT, FieldEncoder
+from cocite.training.engine.gathering import one_copy
 from cocite.training.engine.optimizers import ParameterGroup
 from cocite.training.engine.world import World
 from cocite.training.measure import ranking_metrics
@@ -82,7 +84,7 @@ class NNSelectTask:
             self.model.words.direction.data[torch.from_numpy(known)] = torch.from_numpy(start[known])
             self.model.words.direction.requires_grad_(recipe.model.finetune)
         self.negatives = CiteomaticNegatives(
-            history, title_and_abstract(self.bags), len(vocabulary), recipe.negatives
+            history, text_words(fields, corpus, self.bags), len(vocabulary), recipe.negatives
         )
 
     # -- what the engine asks ----------------------------------------------------------------------------------
@@ -118,12 +120,15 @@ class NNSelectTask:
         """Does nothing, see :meth:`state`."""
 
     def vectors(self, world: World | None = None) -> NDArray[np.float32]:
-        """(N, d) unit vectors of all papers with the present weights; each rank encodes a part of them."""
+        """(N, d) unit vectors of all papers with the present weights; each rank encodes a part of them.
+
+        The ranks of a machine map one copy.
+        """
         world = world or World()
         # The engine evaluates under autocast, and in bf16 many papers would be equally near.
         with torch.autocast(world.device.type, enabled=False):
             mine = self.model.encode(self.texts, rows=world.share(len(self.sizes)))
-        return world.concatenate(torch.from_numpy(mine).to(world.device)).cpu().numpy()
+        return one_copy(mine, world)
 
     def evaluate(self, model: nn.Module, world: World) -> dict[str, float]:  # noqa: ARG002
         """Metrics of the dev queries, by cosine to all papers: those at 20, MRR, and as ``recall`` R@100."""

@@ -20,6 +20,8 @@ FieldTexts = Mapping[str, CSR] | Mapping[str, TokenLists]
 """Title and abstract of N papers or queries: bags, or words in order where the network's texts have one."""
 WORDS_AT_ONCE = 65_536
 """Words whose vectors in order are held at a time, when many papers are encoded."""
+BAGGED_AT_ONCE = 1 << 20
+"""Words of the bags that are summed at a time, about: their vectors are not held."""
 
 
 class NNSelect(nn.Module):
@@ -137,13 +139,15 @@ class NNSelect(nn.Module):
         return result
 
     def _parts(self, bags: FieldTexts, rows: NDArray[np.int32], block: int) -> Iterator[NDArray[np.int32]]:
-        """The rows in parts of at most ``block``; texts in order are sorted by length, and few words are in a part."""
+        """The rows in parts of at most ``block`` with few words; texts in order are sorted by length."""
         if self.texts is None:
-            yield from (rows[start : start + block] for start in range(0, len(rows), block))
-            return
-        texts = cast(Mapping[str, TokenLists], bags)
-        lengths = np.sum([lists.counts[rows] for lists in texts.values()], axis=0)
-        order = np.argsort(lengths, kind="stable")
-        by_words = np.cumsum(lengths[order]) // WORDS_AT_ONCE
+            ends = [bag.indptr for bag in cast(Mapping[str, CSR], bags).values()]
+            lengths = np.sum([indptr[rows + 1] - indptr[rows] for indptr in ends], axis=0)
+            order, most = np.arange(len(rows)), BAGGED_AT_ONCE
+        else:
+            texts = cast(Mapping[str, TokenLists], bags)
+            lengths = np.sum([lists.counts[rows] for lists in texts.values()], axis=0)
+            order, most = np.argsort(lengths, kind="stable"), WORDS_AT_ONCE
+        by_words = np.cumsum(lengths[order]) // most
         by_count = np.arange(len(rows)) // block
         yield from np.split(rows[order], np.flatnonzero(np.diff(by_words) | np.diff(by_count)) + 1)
