@@ -13,6 +13,7 @@ import pytest
 from cocite.corpus.starter.drafts import starter_drafts
 from cocite.pipeline import Options, Recommender
 from cocite.pipeline.components import active_components, list_components
+from cocite.pipeline.confidence import LEAST
 from cocite.pipeline.golden_queries import are_missing
 from cocite_jobs import demo
 from cocite_jobs.starter_drafts import rank_expected
@@ -32,7 +33,7 @@ def test_the_demo_ends_with_a_recommendation_over_http(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-4000:]
     assert "cocite train nnselect" in done.stdout
     assert f"The page: http://127.0.0.1:{port}" in done.stdout
-    assert list_components(tmp_path / "demo" / "model") == ["nnselect", "nnrank", "fusion"]
+    assert list_components(tmp_path / "demo" / "model") == ["nnselect", "nnrank", "fusion", "confidence"]
     assert (tmp_path / "demo" / "evaluation" / "global" / "report.json").is_file()
     assert (tmp_path / "demo" / "evaluation" / "local" / "report.json").is_file()
     assert not are_missing(tmp_path / "demo" / "model")
@@ -66,6 +67,7 @@ def test_the_demo_ends_with_a_recommendation_over_http(tmp_path: Path) -> None:
             for draft in starter_drafts()
             for gap in range(len(draft.expected))
         }
+        nonsense = demo.recommend(url, {"text": "Qwertz uiop asdf ghjkl [CIT]."})
     assert [paper["id"] for paper in served["papers"]] == [paper.id for paper in alone]
     for other, paper in zip(served["papers"], alone, strict=True):
         assert other["stages"] == pytest.approx(paper.stages, rel=1e-4, abs=1e-5)
@@ -75,3 +77,7 @@ def test_the_demo_ends_with_a_recommendation_over_http(tmp_path: Path) -> None:
         expected = next(draft.expected[gap] for draft in starter_drafts() if draft.path.name == name)
         first = [paper["id"] for paper in answer["papers"][:3]]
         assert expected in first, f"{name}, gap {gap + 1}: {first}"
+        assert answer["note"] == "", f"{name}, gap {gap + 1}"
+        assert all(0 < paper["confidence"] < 1 for paper in answer["papers"])
+    assert nonsense["note"] != ""
+    assert all((paper["confidence"] or 0) < LEAST for paper in nonsense["papers"])

@@ -118,6 +118,17 @@ def test_candidates_of_a_broken_index_get_none(index: Index, tmp_path: Path) -> 
     assert recommender.second.rerank([QUERY], parts)[0][0].confidence is None
 
 
+def test_a_text_unlike_the_corpus_gets_none_and_the_one_beside_it_keeps_its_own(
+    index: Index, tmp_path: Path
+) -> None:
+    recommender = Recommender.over(add_confidence(tmp_path / "m", index, "global"), index)
+    candidates = recommender.first.retrieve([QUERY, QUERY], Options())
+    candidates.unlike = (True, False)
+    first, second = recommender.second.rerank([QUERY, QUERY], candidates)
+    assert {paper.confidence for paper in first} == {None}
+    assert None not in [paper.confidence for paper in second[:10]]
+
+
 def test_a_cross_encoder_must_have_read_as_many_as_were_calibrated(index: Index) -> None:
     class Newest:
         """Stands for a cross-encoder."""

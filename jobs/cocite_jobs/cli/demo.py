@@ -77,7 +77,7 @@ def _run(corpus: Path | None, once: bool, port: int, to: Path, sample: int) -> N
         source = to / "split"
         store = Store.open(source)
     settings = {"fusion": STARTER_FUSION if corpus is None else ()}
-    for recipe in ("nnselect", "nnrank", "fusion"):
+    for recipe in ("nnselect", "nnrank", "fusion", "confidence"):
         _run_command("train", recipe, *settings.get(recipe, ()), "--corpus", source, "--to", folders.model)
     for kind in ("global", "local") if len(store.contexts) else ("global",):
         _run_command(

@@ -5,8 +5,10 @@ Signals that count citations count those of the history before dev, as they do w
 
 from __future__ import annotations
 
+import copy
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,19 +85,20 @@ def train_confidence(
             name = f"{kind} {stage}"
             try:
                 task = _dev_queries(corpus, kind, recipe, reserve, seed, cross_encoded=bool(rerank))
+                progress.stage(f"{name} candidates", len(task))
+                scored = _scored(first, second, task, kind, stage, recipe, rerank, reserve, folder, progress)
+                progress.stage(f"{name} probabilities", 0)
+                calibration = fit(scored, ranks=recipe.ranks, depth=recipe.depth, rerank=rerank)
+                compared[name] = compare_methods(scored, ranks=recipe.ranks, folds=5, seed=recipe.seed)
             except InputError as error:
                 details[f"{name} left out"] = error.message
                 continue
-            progress.stage(f"{name} candidates", len(task))
-            scored = _scored(first, second, task, kind, stage, recipe, rerank, reserve, folder, progress)
-            progress.stage(f"{name} probabilities", 0)
-            calibration = fit(scored, ranks=recipe.ranks, depth=recipe.depth, rerank=rerank)
             calibrations.setdefault(kind, {})[stage] = calibration
-            compared[name] = compare_methods(scored, ranks=recipe.ranks, folds=5, seed=recipe.seed)
             metrics |= {f"{name} {metric}": value for metric, value in compared[name][METHOD].items()}
             details[f"{name} queries"] = len(task)
     if not calibrations:
-        raise InputError("the dev split has no queries to fit to", where=str(corpus.path))
+        reasons = "; ".join(sorted({str(reason) for reason in details.values()}))
+        raise InputError(f"the dev split has no queries to fit to: {reasons}", where=str(corpus.path))
     meta = {
         "recipe": recipe.model_dump(mode="json"),
         "corpus": corpus.version,
@@ -138,7 +141,10 @@ def _dev_queries(
         if not len(rows):
             raise InputError("no dev manuscript is left for confidence")
     most = min(recipe.queries, recipe.cross_encoded) if cross_encoded else recipe.queries
-    return task.take(tasks.draw_sample(rows, most, recipe.seed))
+    task = task.take(tasks.draw_sample(rows, most, recipe.seed))
+    if recipe.candidates == "all":
+        return task
+    return replace(task, queries=[query.older_candidates() for query in task.queries])
 
 
 def _scored(
@@ -154,43 +160,77 @@ def _scored(
     progress: ProgressCallback,
 ) -> ScoredQueries:
     """The queries' candidates, scored by a stage that did not learn from them."""
-    trees = second.finals.get(kind) if stage == "final" else second.fusions.get(kind)
+    fusion, final = second.fusions.get(kind), second.finals.get(kind) if rerank else None
     # A fusion with a reserve has not seen these manuscripts; the final fusion has learned from them.
-    seen = trees if stage == "final" or (stage == "fusion" and not reserve) else None
-    source = _Scores(first, second, kind, recipe.depth, rerank, seen.names if seen else ())
-    queries: Sequence[Query] = list(task.queries)
-    if recipe.candidates == "older":
-        queries = [query.older_candidates() for query in queries]
-    data = collect_examples(source, queries, task.relevant, advance=progress.advance)
+    seen = final or (None if reserve else fusion)
+    blended = rerank and seen is not None and final is None
+    source = _Scores(first, second, kind, recipe.depth, 0 if blended else rerank, seen.names if seen else ())
+    data = collect_examples(source, task.queries, task.relevant, advance=progress.advance)
     scores = data.signals[SCORE]
     if seen is not None and folder is not None:
         progress.stage(f"{kind} {stage} trees", recipe.folds)
-        scores = _out_of_fold(data, seen, stage, folder, recipe, progress)
+        grown = list(_grown_trees(data, seen, "final" if final else "fusion", folder, recipe, progress))
+        if blended:
+            return _blended(first, second, task, kind, recipe, rerank, grown, progress)
+        scores = np.zeros_like(scores)
+        for part, trees in grown:
+            scores[part] = trees.scores(data.take(part).signals, threads=recipe.threads)
+    return _scored_queries(data, scores)
+
+
+def _scored_queries(data: FusionExamples, scores: NDArray[np.float32]) -> ScoredQueries:
     known = data.signals[KNOWN].astype(bool)
     return ScoredQueries(np.where(known, scores, -np.inf), data.relevant & known, data.papers)
 
 
-def _out_of_fold(
+def _grown_trees(
     data: FusionExamples,
     trees: LearnedFusion,
-    stage: str,
+    name: str,
     folder: Path,
     recipe: ConfidenceRecipe,
     progress: ProgressCallback,
-) -> NDArray[np.float32]:
-    """(Q, k) scores of trees like those of a fusion, each grown on the other parts of the manuscripts."""
-    parse = FinalRecipe.parse if stage == "final" else FusionRecipe.parse
-    settings = parse(read_manifest(folder / stage).meta.get("recipe", {}), where=str(folder / stage)).trees
+) -> Iterator[tuple[NDArray[np.int64], LearnedFusion]]:
+    """Each part of the manuscripts' queries, and trees like those of a fusion that are grown on the other parts."""
+    parse = FinalRecipe.parse if name == "final" else FusionRecipe.parse
+    settings = parse(read_manifest(folder / name).meta.get("recipe", {}), where=str(folder / name)).trees
     settings = settings.model_copy(
         update={"trees": trees.booster.num_trees(), "threads": min(settings.threads, recipe.threads)}
     )
-    scores = np.zeros_like(data.signals[SCORE])
     for part, rest in folds_of(data.papers, recipe.folds, recipe.seed):
         others = data.take(rest)
-        grown = train_trees(others.signals, others.relevant, settings, names=trees.names)
-        scores[part] = grown.scores(data.take(part).signals, threads=settings.threads)
+        # As many candidates of a query as the fusion learned from: with more, the scores are others.
+        signals = {signal: values[:, : trees.depth] for signal, values in others.signals.items()}
+        yield part, train_trees(signals, others.relevant[:, : trees.depth], settings, names=trees.names)
         progress.advance(1)
-    return scores
+
+
+def _blended(
+    first: FirstStage,
+    second: SecondStage,
+    task: EvalTask,
+    kind: str,
+    recipe: ConfidenceRecipe,
+    rerank: int,
+    grown: Sequence[tuple[NDArray[np.int64], LearnedFusion]],
+    progress: ProgressCallback,
+) -> ScoredQueries:
+    """The cross-encoder's score blended with that of a fusion, for each part with the trees that did not see it."""
+    progress.stage(f"{kind} cross-encoder", len(task))
+    parts = []
+    for part, trees in grown:
+        unseen = copy.copy(second)
+        unseen.fusions = {**second.fusions, kind: trees}
+        source = _Scores(first, unseen, kind, recipe.depth, rerank, ())
+        some = task.take(part)
+        data = collect_examples(source, some.queries, some.relevant, advance=progress.advance)
+        parts.append(_scored_queries(data, data.signals[SCORE]))
+    return ScoredQueries(
+        *(
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("scores", "relevant", "papers")
+        )
+    )
 
 
 class _Scores:

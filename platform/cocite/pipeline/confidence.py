@@ -1,9 +1,9 @@
 """Which recommendations get a probability, and what a list of improbable ones is noted with.
 
 A probability is given where the request's last score is one that was calibrated, and None everywhere else: with signals
-or weights of the request's own, with seeds, among papers or years that the request names, with a number of candidates
-far from the calibrated one, where a shard of the index did not answer, where the cross-encoder read fewer candidates
-than it did then, and for papers that it did not read.
+or weights of the request's own, with seeds, for a text unlike the papers of the index, among papers or years that the
+request names, with a number of candidates far from the calibrated one, where a shard of the index did not answer, where
+the cross-encoder read fewer candidates than it did then, and for papers that it did not read.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def confidences(
     rows = candidates.top.rows
     result = np.full(rows.shape, np.nan)
     for kind, of_kind in by_kind(queries):
-        positions = [i for i in of_kind if not queries[i].has_seeds]
+        unlike = candidates.unlike or (False,) * len(queries)
+        positions = [i for i in of_kind if not (queries[i].has_seeds or unlike[i])]
         calibration = confidence.of(kind, stages.orders.get(kind, ""))
         if not positions or calibration is None or not _fits(calibration, options):
             continue
@@ -94,8 +95,7 @@ def list_note(
 
     Args:
         papers: best first. Where the most probable of them is below :data:`LEAST`, that is said.
-        unlike_corpus: whether the query's text is unlike the papers of the index; that is said before anything else,
-            because the probabilities of such a text promise too much.
+        unlike_corpus: whether the query's text is unlike the papers of the index; that is said before anything else.
         has_words: whether the text has words to search with.
 
     Example:

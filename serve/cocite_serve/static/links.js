@@ -5,6 +5,8 @@ import { el } from "./dom.js";
 const ACL = /^(?:[A-Z]\d{2}-\d{4,5}|\d{4}\.[a-z0-9_]+-[a-z0-9]+\.\d+)$/;
 const ARXIV = /^(?:arxiv:)?(\d{4}\.\d{4,5}(?:v\d+)?|[a-z-]+(?:\.[a-z]{2})?\/\d{7}(?:v\d+)?)$/i;
 const DOI_PREFIX = /^https?:\/\/(?:dx\.)?doi\.org\//i;
+const S2 = "https://api.semanticscholar.org/"; // leads to the paper's page on www.semanticscholar.org
+const escaped = (doi) => encodeURI(doi).replaceAll(/[?#]/g, encodeURIComponent);
 
 /**
  * @param {{id: string, doi: string}} paper
@@ -16,12 +18,15 @@ export function links({ id, doi }) {
   const add = (name, address) => { if (!found.some((one) => one.name === name)) found.push({ name, address }); };
   const acl = /^10\.(?:18653\/v1|3115(?:\/v1)?)\/(.+)$/i.exec(bare)?.[1] ?? id;
   const arxiv = ARXIV.exec(/^10\.48550\/arxiv\.(.+)$/i.exec(bare)?.[1] ?? id)?.[1];
-  if (bare) add("DOI", `https://doi.org/${encodeURI(bare).replaceAll(/[?#]/g, encodeURIComponent)}`);
+  if (bare) add("DOI", `https://doi.org/${escaped(bare)}`);
   if (ACL.test(acl)) add("ACL Anthology", `https://aclanthology.org/${acl}`);
   if (arxiv) add("arXiv", `https://arxiv.org/abs/${arxiv}`);
   if (/^[0-9a-f]{40}$/.test(id)) add("Semantic Scholar", `https://www.semanticscholar.org/paper/${id}`);
   const number = /^(?:CorpusId|S2):(\d+)$/i.exec(id)?.[1];
   if (number) add("Semantic Scholar", `https://www.semanticscholar.org/p/${number}`);
+  // It finds a paper by the number of arXiv, without its version, and by the DOI.
+  if (arxiv) add("Semantic Scholar", `${S2}arXiv:${arxiv.replace(/v\d+$/, "")}`);
+  if (/^10\.\d{4,9}\//.test(bare)) add("Semantic Scholar", `${S2}DOI:${escaped(bare)}`);
   const openAlex = /^(?:https:\/\/openalex\.org\/)?(W\d{4,})$/.exec(id)?.[1];
   if (openAlex) add("OpenAlex", `https://openalex.org/${openAlex}`);
   return found;

@@ -303,32 +303,57 @@ def test_venues_and_orders(page: Any) -> None:
     assert titles(page) == best
 
 
+S2 = "https://api.semanticscholar.org"
 LINKS = [
     ({"id": "P02-1040", "doi": ""}, {"ACL Anthology": "https://aclanthology.org/P02-1040"}),
     ({"id": "2020.acl-main.5", "doi": ""}, {"ACL Anthology": "https://aclanthology.org/2020.acl-main.5"}),
     (
         {"id": "x", "doi": "10.18653/v1/N19-1423"},
-        {"DOI": "https://doi.org/10.18653/v1/N19-1423", "ACL Anthology": "https://aclanthology.org/N19-1423"},
+        {
+            "DOI": "https://doi.org/10.18653/v1/N19-1423",
+            "ACL Anthology": "https://aclanthology.org/N19-1423",
+            "Semantic Scholar": f"{S2}/DOI:10.18653/v1/N19-1423",
+        },
     ),
     (
         {"id": "x", "doi": "https://doi.org/10.48550/arXiv.1706.03762"},
-        {"DOI": "https://doi.org/10.48550/arXiv.1706.03762", "arXiv": "https://arxiv.org/abs/1706.03762"},
+        {
+            "DOI": "https://doi.org/10.48550/arXiv.1706.03762",
+            "arXiv": "https://arxiv.org/abs/1706.03762",
+            "Semantic Scholar": f"{S2}/arXiv:1706.03762",
+        },
     ),
     (
         {"id": "x", "doi": "10.3115/v1/W14-4012"},
-        {"DOI": "https://doi.org/10.3115/v1/W14-4012", "ACL Anthology": "https://aclanthology.org/W14-4012"},
+        {
+            "DOI": "https://doi.org/10.3115/v1/W14-4012",
+            "ACL Anthology": "https://aclanthology.org/W14-4012",
+            "Semantic Scholar": f"{S2}/DOI:10.3115/v1/W14-4012",
+        },
     ),
-    ({"id": "arXiv:1706.03762v5", "doi": ""}, {"arXiv": "https://arxiv.org/abs/1706.03762v5"}),
-    ({"id": "cs/0112017", "doi": ""}, {"arXiv": "https://arxiv.org/abs/cs/0112017"}),
+    (
+        {"id": "arXiv:1706.03762v5", "doi": ""},
+        {"arXiv": "https://arxiv.org/abs/1706.03762v5", "Semantic Scholar": f"{S2}/arXiv:1706.03762"},
+    ),
+    (
+        {"id": "cs/0112017", "doi": ""},
+        {"arXiv": "https://arxiv.org/abs/cs/0112017", "Semantic Scholar": f"{S2}/arXiv:cs/0112017"},
+    ),
     (
         {"id": "ab" * 20, "doi": ""},
         {"Semantic Scholar": f"https://www.semanticscholar.org/paper/{'ab' * 20}"},
     ),
     (
-        {"id": "CorpusId:13756489", "doi": ""},
-        {"Semantic Scholar": "https://www.semanticscholar.org/p/13756489"},
+        {"id": "CorpusId:13756489", "doi": "10.1145/361219.361220"},
+        {
+            "DOI": "https://doi.org/10.1145/361219.361220",
+            "Semantic Scholar": "https://www.semanticscholar.org/p/13756489",
+        },
     ),
-    ({"id": "x", "doi": "10.1/a#b?c"}, {"DOI": "https://doi.org/10.1/a%23b%3Fc"}),
+    (
+        {"id": "x", "doi": "10.1000/a#b?c"},
+        {"DOI": "https://doi.org/10.1000/a%23b%3Fc", "Semantic Scholar": f"{S2}/DOI:10.1000/a%23b%3Fc"},
+    ),
     ({"id": "W2963403868", "doi": ""}, {"OpenAlex": "https://openalex.org/W2963403868"}),
     ({"id": "devlin2019bert", "doi": ""}, {}),
     (

@@ -62,6 +62,7 @@ def test_evidence_names_its_authors_and_has_the_links_of_a_card(page: Any) -> No
     for name, address in (
         ("DOI: Paper P", "https://doi.org/10.18653/v1/N19-1423"),
         ("ACL Anthology: Paper P", "https://aclanthology.org/N19-1423"),
+        ("Semantic Scholar: Paper P", "https://api.semanticscholar.org/DOI:10.18653/v1/N19-1423"),
     ):
         link = citing.get_by_role("link", name=name)
         expect(link).to_have_attribute("href", address)
