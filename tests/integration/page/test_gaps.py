@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from helpers.page import DRAFT, gap_button, search, settled, titles, use
 
-from cocite_serve.http.pasted_text import GAP, GAP_PATTERN, read_pasted
+from cocite.drafts.gaps import GAP, GAP_PATTERN
+from cocite_serve.http.pasted_text import read_pasted
 
 pytestmark = pytest.mark.integration
 expect = pytest.importorskip(
