@@ -15,7 +15,7 @@ from helpers.command_line import call as call_main
 from helpers.pdf_files import pdf_file
 from helpers.reference_styles import BIBLIOGRAPHY, style_of
 from helpers.word_files import add_runs, field_xml, zotero
-from helpers.zotero_api import FakeZotero, collection, item, served
+from helpers.zotero_api import FakeZotero, collection, group, item, served
 from typer.testing import CliRunner
 
 from cocite.cli.recommend import app
@@ -274,6 +274,30 @@ def test_what_zotero_has_is_marked(
     ]
     assert set(marked) == {first["id"]}
     assert "of 2 papers that you have, 1 are in the corpus" in err
+
+
+def test_the_own_keys_of_zotero_are_written(
+    tmp_path: Path, index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paper = tmp_path / "paper.md"
+    paper.write_text("# Notes\n\nBLEU compares translations [@?], as in @mine.")
+    [best, *_] = json.loads(call(paper, "--index", index, "--json"))["gaps"][0]["papers"]
+    items = [
+        item("A", title=best["title"], extra="Citation Key: ourBest2002"),
+        item("B", title="Of another field", citationKey="mine"),
+    ]
+    fake = FakeZotero({"groups": [group(17, "Lab")], "groups/17/items/top": items})
+    with served(fake):
+        monkeypatch.setenv("COCITE_ZOTERO_PORT", str(fake.port))
+        line = ("recommend", paper, "--index", index, "--bib", "zotero:groups/Lab", "--write", "--json")
+        code, out, _ = call_main(capsys, *line)
+    assert code == 0
+    [cited] = json.loads(out)["cited"]
+    assert (cited["key"], cited["title"]) == ("mine", "Of another field")
+    assert (
+        "BLEU compares translations [@ourBest2002], as in @mine." in (tmp_path / "paper-cited.md").read_text()
+    )
+    assert not (tmp_path / "paper-cited.bib").exists()
 
 
 def test_how_much_of_a_library_is_in_the_corpus_is_said(

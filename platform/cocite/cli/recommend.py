@@ -64,9 +64,11 @@ def recommend(
         typer.Option(**INPUT, help="Model folder; without it nothing that was learned is used."),
     ] = None,
     bib: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Option(
-            help="The draft's .bib file, any number [default: those that the draft names, in its folder]."
+            metavar="FILE|zotero:[COLLECTION]",
+            help="The draft's .bib file, or the Zotero that runs on this machine, whose citation keys are used; any "
+            "number [default: the files that the draft names, in its folder].",
         ),
     ] = None,
     have: Annotated[
@@ -289,13 +291,13 @@ def recommend(
         _note_written(done, files)
 
 
-def _bibliography(opened: OpenedDraft, files: list[Path] | None, corpus: Corpus) -> Bibliography:
-    """The entries of the files given, or else of those that the draft names; a warning for each that is not there."""
+def _bibliography(opened: OpenedDraft, sources: list[str] | None, corpus: Corpus) -> Bibliography:
+    """The entries of the sources given, or else of those that the draft names; a warning for each that is not there."""
     from cocite.corpus.importers.bibtex import bibtex_papers
     from cocite.drafts.bibliography import Bibliography
 
-    if files is not None:
-        return Bibliography.read(files, corpus)
+    if sources is not None:
+        return Bibliography.read(sources, corpus)
     found, missing = opened.bibliographies()
     for name in missing:
         print_warnings(f"the bibliography {name!r} is no file in the draft's folder: give it by --bib")

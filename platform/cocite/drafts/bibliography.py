@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from cocite.corpus.store import Corpus
 from cocite.corpus.title_forms import normal_titles
 from cocite.drafts.draft import Draft
 from cocite.drafts.limits import MAX_BIB_BYTES
+from cocite.drafts.zotero import PREFIX, zotero_bibliography
 from cocite.errors import InputError
 from cocite.protocols import NO_ROW
 
@@ -41,18 +42,17 @@ class Bibliography:
     rows: Mapping[str, int]
 
     @classmethod
-    def read(cls, files: Sequence[Path], corpus: Corpus) -> Bibliography:
+    def read(cls, sources: Sequence[Path | str], corpus: Corpus) -> Bibliography:
         """Read .bib files and look their entries up; of entries with one key the first counts.
 
+        A source ``zotero:`` or ``zotero:COLLECTION`` is the library of the Zotero that runs on this machine, with the
+        keys by which its user cites.
+
         Raises:
-            InputError: a file is no .bib file, or is too large.
+            InputError: a file is no .bib file, or is too large; Zotero gives no answer, or no citation keys.
+            NotFoundError: there is no such file or collection.
         """
-        for path in files:
-            if path.is_file() and path.stat().st_size > MAX_BIB_BYTES:
-                raise InputError(f"has more than {MAX_BIB_BYTES >> 20} MiB", where=str(path))
-        return cls.of(
-            (record for path in files for record in BibTeX(path) if isinstance(record, PaperRecord)), corpus
-        )
+        return cls.of((paper for source in sources for paper in _entries(str(source))), corpus)
 
     @classmethod
     def of(cls, papers: Iterable[PaperRecord], corpus: Corpus) -> Bibliography:
@@ -72,6 +72,16 @@ class Bibliography:
     def key_of(self, row: int) -> str | None:
         """The first key of a paper's entries."""
         return next((key for key, known in self.rows.items() if known == row), None)
+
+
+def _entries(source: str) -> Iterator[PaperRecord]:
+    if source.startswith(PREFIX):
+        yield from zotero_bibliography(source.removeprefix(PREFIX).strip())
+        return
+    path = Path(source)
+    if path.is_file() and path.stat().st_size > MAX_BIB_BYTES:
+        raise InputError(f"has more than {MAX_BIB_BYTES >> 20} MiB", where=source)
+    yield from (record for record in BibTeX(path) if isinstance(record, PaperRecord))
 
 
 def rows_of(papers: Sequence[PaperRecord], corpus: Corpus) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
