@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cocite.corpus.importers.bibtex import BibTeX
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.corpus.title_forms import normal_titles
 from cocite.drafts.draft import Draft
+from cocite.drafts.known_papers import KnownPapers
 from cocite.drafts.limits import MAX_BIB_BYTES
 from cocite.drafts.zotero import PREFIX, zotero_bibliography
 from cocite.errors import InputError
@@ -93,37 +92,17 @@ def rows_of(papers: Sequence[PaperRecord], corpus: Corpus) -> np.ndarray[tuple[i
     rows = np.full(len(papers), NO_ROW, np.int32)
     if not papers:
         return rows
-    by_doi = _first_rows(
-        corpus.papers.table.column("doi"), [paper.doi for paper in papers], normal=pc.utf8_lower
-    )
+    known = KnownPapers.of(corpus)
+    by_doi = known.rows("doi", [paper.doi for paper in papers if paper.doi])
     titles = normal_titles(pa.array([paper.title for paper in papers], pa.string())).to_pylist()
-    by_title = _first_rows(
-        corpus.papers.table.column("title"), [paper.title for paper in papers], normal=normal_titles
+    by_title = known.rows(
+        "title", [paper.title for paper, title in zip(papers, titles, strict=True) if " " in title]
     )
     for i, (paper, title) in enumerate(zip(papers, titles, strict=True)):
-        found = by_doi.get(paper.doi.lower(), []) if paper.doi else []
+        found = by_doi.get(paper.doi.lower(), [])
         # One word, such as "Editorial", is the title of many papers.
         found = found or (by_title.get(title, []) if " " in title else [])
         same_year = [row for row in found if paper.year and corpus.years[row] == paper.year]
         if found:
             rows[i] = (same_year or found)[0]
     return rows
-
-
-def _first_rows(
-    column: pa.ChunkedArray, wanted: Sequence[str], *, normal: Callable[[Any], Any]
-) -> dict[str, list[int]]:
-    """Normal form -> rows, ascending, of the values of a column that are among the wanted ones."""
-    if not any(wanted):
-        return {}
-    values = pc.unique(normal(pa.array(wanted, pa.string())))
-    found: dict[str, list[int]] = {}
-    first = 0
-    for chunk in column.chunks:  # one after another, so that the folded titles of a batch alone are in memory
-        folded = normal(chunk)
-        at = np.flatnonzero(pc.is_in(folded, value_set=values).to_numpy(zero_copy_only=False))
-        for position, value in zip(at.tolist(), folded.take(pa.array(at)).to_pylist(), strict=True):
-            if value:
-                found.setdefault(value, []).append(first + position)
-        first += len(chunk)
-    return found
