@@ -75,9 +75,9 @@ def recommend(
         list[str] | None,
         typer.Option(
             metavar="FILE|zotero:[COLLECTION]",
-            help="Papers that you have, any number of libraries: a .bib, .ris, .xml (EndNote) or .json (CSL-JSON), a "
-            "list of DOIs, arXiv numbers, ACL ids or ids of the corpus, or the Zotero that runs on this machine. They "
-            "are marked.",
+            help="Papers that you have, any number of libraries: a .bib, .ris, .xml (EndNote), .rdf (Zotero) or .json "
+            "(CSL-JSON), a list of DOIs, arXiv numbers, ACL ids or ids of the corpus, or the Zotero that runs on this "
+            "machine. They are marked.",
         ),
     ] = None,
     new: Annotated[bool, typer.Option("--new", help="With --have: leave out what you have.")] = False,

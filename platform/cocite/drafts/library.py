@@ -27,7 +27,7 @@ MAX_ENTRIES = 100_000
 """Papers of all files."""
 MAX_LINE = 1000
 """Bytes of a line of a list of ids."""
-LIBRARIES = (".bib", ".ris", ".xml", ".json", ".jsonl")
+LIBRARIES = (".bib", ".ris", ".xml", ".rdf", ".json", ".jsonl")
 """Suffixes of libraries; any other file is a list of ids."""
 _ACL = re.compile(r"(?:https?://)?(?:www\.)?aclanthology\.org/([\w.-]+?)(?:\.pdf|\.bib)?/?$", re.IGNORECASE)
 _ACL_DOI = re.compile(r"10\.(?:18653/v1|3115/v1)/(?P<id>.+)", re.IGNORECASE)
@@ -73,9 +73,10 @@ class Library:
     def read(cls, sources: Sequence[Path | str], corpus: Corpus) -> Library:
         """Read sources and look their papers up: by the corpus' own id, DOI, ACL id or arXiv number, else by title.
 
-        A ``.bib``, ``.ris``, ``.xml`` (EndNote) or ``.json`` (CSL-JSON) file is a library, whose entries have DOIs and
-        titles, and so is ``zotero:`` or ``zotero:COLLECTION``, of the Zotero that runs on this machine. Any other is a
-        text file with an id on each line; empty lines, and those that begin with ``#``, are left out.
+        A ``.bib``, ``.ris``, ``.xml`` (EndNote), ``.rdf`` (Zotero RDF) or ``.json`` (CSL-JSON) file is a library, whose
+        entries have DOIs and titles, and so is ``zotero:`` or ``zotero:COLLECTION``, of the Zotero that runs on this
+        machine. Any other is a text file with an id on each line; empty lines, and those that begin with ``#``, are
+        left out.
 
         Raises:
             InputError: a file is too large, has too many entries, or cannot be read as what its name says; Zotero gives
@@ -123,7 +124,7 @@ def _check(path: Path) -> None:
         raise NotFoundError("no such file", where=str(path))
     if not path.is_file():
         raise InputError(
-            "is not a file", where=str(path), hint="name a list of ids, or a .bib, .ris, .xml or .json"
+            "is not a file", where=str(path), hint="name a list of ids, or a .bib, .ris, .xml, .rdf or .json"
         )
     if path.stat().st_size > MAX_BYTES:
         raise InputError(f"has more than {MAX_BYTES >> 20} MiB", where=str(path), hint="split it")
@@ -136,8 +137,14 @@ def _entries(path: Path) -> Iterator[PaperRecord | None]:
     from cocite.corpus.importers.endnote import EndNote
     from cocite.corpus.importers.ris import RIS
     from cocite.corpus.importers.source import Source
+    from cocite.corpus.importers.zotero_rdf import ZoteroRDF
 
-    formats: dict[str, Callable[[Path], Source]] = {".bib": BibTeX, ".ris": RIS, ".xml": EndNote}
+    formats: dict[str, Callable[[Path], Source]] = {
+        ".bib": BibTeX,
+        ".ris": RIS,
+        ".xml": EndNote,
+        ".rdf": ZoteroRDF,
+    }
     source = formats.get(path.suffix.lower(), CSL)(path)
     read = 0
     for record in source:
