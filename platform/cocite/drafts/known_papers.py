@@ -45,7 +45,7 @@ class KnownPapers:
         >>> from cocite.corpus.starter import starter_corpus
         >>> corpus = starter_corpus()
         >>> KnownPapers.of(corpus).rows("title", ["Relevance-based Language Models", "Another title"])
-        {'relevance based language models': [23]}
+        {'relevance based language models': [53]}
     """
 
     def __init__(self, table: pa.Table) -> None:
