@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 from docx import Document
+from helpers import crossref_api
 from helpers.citing_papers import CITING, citing_corpus
 from helpers.command_line import call as call_main
+from helpers.crossref_api import FakeCrossref, work
 from helpers.pdf_files import pdf_file
 from helpers.reference_styles import BIBLIOGRAPHY, style_of
 from helpers.word_files import add_runs, field_xml, zotero
@@ -298,6 +300,28 @@ def test_the_own_keys_of_zotero_are_written(
         "BLEU compares translations [@ourBest2002], as in @mine." in (tmp_path / "paper-cited.md").read_text()
     )
     assert not (tmp_path / "paper-cited.bib").exists()
+
+
+def test_dois_that_the_corpus_lacks_are_asked_for_where_that_is_wanted(
+    draft: Path,
+    index: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    [first, *_] = json.loads(call(draft, "--index", index, "--json"))["gaps"][0]["papers"]
+    (tmp_path / "have.txt").write_text("10.5555/first\n")
+    line = ("recommend", draft, "--index", index, "--have", tmp_path / "have.txt", "--json")
+    with crossref_api.served(FakeCrossref([work("10.5555/first", first["title"])])) as fake:
+        monkeypatch.setenv("COCITE_CROSSREF_URL", fake.address)
+        assert '"in_library": true' not in call_main(capsys, *line)[1]
+        assert fake.asked == []
+        code, out, err = call_main(capsys, *line, "--lookup", "crossref")
+    marked = {one["id"] for gap in json.loads(out)["gaps"] for one in gap["papers"] if one["in_library"]}
+    assert (code, marked) == (0, {first["id"]})
+    assert "Crossref was asked for the titles of 1 DOIs that the corpus lacks" in err
+    with pytest.raises(InputError, match="--lookup: goes with --have"):
+        call(draft, "--index", index, "--lookup", "crossref")
 
 
 def test_how_much_of_a_library_is_in_the_corpus_is_said(

@@ -80,6 +80,10 @@ def recommend(
             "machine. They are marked.",
         ),
     ] = None,
+    lookup: Annotated[
+        Literal["crossref"] | None,
+        typer.Option(help="With --have: send the lists' DOIs that the corpus lacks there, for their titles."),
+    ] = None,
     new: Annotated[bool, typer.Option("--new", help="With --have: leave out what you have.")] = False,
     main: Annotated[
         str, typer.Option(metavar="NAME", help="Main file in a .zip that holds several LaTeX documents.")
@@ -159,6 +163,7 @@ def recommend(
     """
     from cocite.drafts.advice import Adviser
     from cocite.drafts.completion import complete
+    from cocite.drafts.crossref import crossref_papers
     from cocite.drafts.library import Library
     from cocite.drafts.reading import find_draft, open_draft
     from cocite.drafts.reference_list import with_references
@@ -181,6 +186,8 @@ def recommend(
         raise InputError("is for the report, which --write shows with --json alone", where="--style")
     if new and not have:
         raise InputError("goes with --have", where="--new")
+    if lookup and not have:
+        raise InputError("goes with --have", where="--lookup")
     if suggestions is not None and not suggest:
         raise InputError("goes with --suggest", where="--suggestions")
     if draft is None:
@@ -240,7 +247,7 @@ def recommend(
         recommender = Recommender.load(model, index)
     print_warnings(*recommender.exclusion_notes)
     bibliography = _bibliography(opened, bib, recommender.index.corpus)
-    library = Library.read(have or [], recommender.index.corpus)
+    library = Library.read(have or [], recommender.index.corpus, crossref_papers if lookup else None)
     if have:
         _note_library(library)
     likes, dislikes = seed_rows(recommender.index.corpus, like or (), dislike or ())
@@ -307,6 +314,8 @@ def _bibliography(opened: OpenedDraft, sources: list[str] | None, corpus: Corpus
 def _note_library(library: Library) -> None:
     """Say how many of the papers that an author has the corpus holds."""
     print_note(f"of {library.entries:,} papers that you have, {library.found:,} are in the corpus")
+    if library.asked:
+        print_note(f"Crossref was asked for the titles of {library.asked:,} DOIs that the corpus lacks")
     if library.unread:
         print_warnings(f"{library.unread:,} entries of --have could not be read")
 
