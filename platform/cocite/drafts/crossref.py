@@ -71,7 +71,8 @@ def crossref_papers(dois: Sequence[str]) -> dict[str, PaperRecord]:
 def _answer(client: httpx.Client, address: str, dois: Sequence[str]) -> bytes:
     import httpx
 
-    asked = {"filter": ",".join(f"doi:{doi}" for doi in dois), "rows": BATCH, "select": "DOI,title,issued"}
+    conditions = ",".join(f"doi:{doi}" for doi in dois)
+    asked: dict[str, str | int] = {"filter": conditions, "rows": BATCH, "select": "DOI,title,issued"}
     body = bytearray()
     try:
         with client.stream("GET", f"{address.rstrip('/')}/works", params=asked) as response:
