@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 from docx import Document
+from helpers import crossref_api
 from helpers.citing_papers import CITING, citing_corpus
 from helpers.command_line import call as call_main
+from helpers.crossref_api import FakeCrossref, work
 from helpers.pdf_files import pdf_file
 from helpers.reference_styles import BIBLIOGRAPHY, style_of
 from helpers.word_files import add_runs, field_xml, zotero
-from helpers.zotero_api import FakeZotero, collection, item, served
+from helpers.zotero_api import FakeZotero, collection, group, item, served
 from typer.testing import CliRunner
 
 from cocite.cli.recommend import app
@@ -274,6 +276,52 @@ def test_what_zotero_has_is_marked(
     ]
     assert set(marked) == {first["id"]}
     assert "of 2 papers that you have, 1 are in the corpus" in err
+
+
+def test_the_own_keys_of_zotero_are_written(
+    tmp_path: Path, index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paper = tmp_path / "paper.md"
+    paper.write_text("# Notes\n\nBLEU compares translations [@?], as in @mine.")
+    [best, *_] = json.loads(call(paper, "--index", index, "--json"))["gaps"][0]["papers"]
+    items = [
+        item("A", title=best["title"], extra="Citation Key: ourBest2002"),
+        item("B", title="Of another field", citationKey="mine"),
+    ]
+    fake = FakeZotero({"groups": [group(17, "Lab")], "groups/17/items/top": items})
+    with served(fake):
+        monkeypatch.setenv("COCITE_ZOTERO_PORT", str(fake.port))
+        line = ("recommend", paper, "--index", index, "--bib", "zotero:groups/Lab", "--write", "--json")
+        code, out, _ = call_main(capsys, *line)
+    assert code == 0
+    [cited] = json.loads(out)["cited"]
+    assert (cited["key"], cited["title"]) == ("mine", "Of another field")
+    assert (
+        "BLEU compares translations [@ourBest2002], as in @mine." in (tmp_path / "paper-cited.md").read_text()
+    )
+    assert not (tmp_path / "paper-cited.bib").exists()
+
+
+def test_dois_that_the_corpus_lacks_are_asked_for_where_that_is_wanted(
+    draft: Path,
+    index: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    [first, *_] = json.loads(call(draft, "--index", index, "--json"))["gaps"][0]["papers"]
+    (tmp_path / "have.txt").write_text("10.5555/first\n")
+    line = ("recommend", draft, "--index", index, "--have", tmp_path / "have.txt", "--json")
+    with crossref_api.served(FakeCrossref([work("10.5555/first", first["title"])])) as fake:
+        monkeypatch.setenv("COCITE_CROSSREF_URL", fake.address)
+        assert '"in_library": true' not in call_main(capsys, *line)[1]
+        assert fake.asked == []
+        code, out, err = call_main(capsys, *line, "--lookup", "crossref")
+    marked = {one["id"] for gap in json.loads(out)["gaps"] for one in gap["papers"] if one["in_library"]}
+    assert (code, marked) == (0, {first["id"]})
+    assert "Crossref was asked for the titles of 1 DOIs that the corpus lacks" in err
+    with pytest.raises(InputError, match="--lookup: goes with --have"):
+        call(draft, "--index", index, "--lookup", "crossref")
 
 
 def test_how_much_of_a_library_is_in_the_corpus_is_said(

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cocite.drafts.blocks import (
-    MARK,
-    Block,
-    BlockBuilder,
-    Mark,
-    assemble,
-    is_missing,
-    references_range,
-    text_gaps,
-)
+from cocite.drafts.blocks import MARK, Block, BlockBuilder, Mark, assemble, references_range
 from cocite.drafts.draft import Draft, Place
 from cocite.drafts.limits import MAX_GAPS, MAX_PARAGRAPH, Budget
 from cocite.errors import InputError
@@ -24,18 +15,6 @@ GAP, CITED = Mark(PLACE, is_gap=True), Mark(PLACE, ("lee99",))
 
 def draft_of(*blocks: Block, title: str = "") -> Draft:
     return assemble(blocks, kind="text", file="a.txt", title=title, budget=Budget("a.txt"))
-
-
-@pytest.mark.parametrize(
-    "text", ["[CIT]", "[ cit ]", "TARGETCIT", "[?]", "[??]", "(citation needed)", "[Citation\n needed]"]
-)
-def test_every_form_of_a_gap_is_found_once(text: str) -> None:
-    assert [match.group() for match in text_gaps(f"Before {text} behind [12] (cited).")] == [text]
-
-
-def test_keys_that_are_missing() -> None:
-    assert all(map(is_missing, ("", " ? ", "??", "todo", "CIT", "xxx")))
-    assert not any(map(is_missing, ("lee99", "cite:lee", "todorov2020", "citron")))
 
 
 def test_a_gap_gets_its_own_sentence_and_a_context_across_paragraphs() -> None:

@@ -83,6 +83,11 @@ def test_a_front_matter_that_is_no_yaml_is_left_out_with_a_warning() -> None:
 @pytest.mark.parametrize(
     ("text", "keys"),
     [
+        (
+            r"\cite{lee, kim} and \citep[see @x][]{ott}, not `\cite{code}` nor \citestyle{apa}.",
+            ["lee", "kim", "ott"],
+        ),
+        (r"\parencites{lee}[2]{kim} {parse}.", ["lee", "kim"]),
         ("[see @a-b, pp. 1--2; also -@{odd key}]", ["a-b", "odd key"]),
         ("@lee99: yes, @lee99.", ["lee99", "lee99"]),
         (r"\@none and mail@host and `@code`", []),

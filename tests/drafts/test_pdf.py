@@ -27,7 +27,7 @@ PAPER = [
         (10, "Attention replaced recurrence in the state-of-the-"),
         (10, "art systems [CIT], and beam search is done since then"),
         (10, "by most (citation"),
-        (10, "needed). It helps."),
+        (10, "needed). It helps \\cite{?}."),
         (10, "A paragraph of its own begins here, and it runs on to"),
         (9, "1"),
     ],
@@ -60,6 +60,7 @@ def test_a_draft() -> None:
             "Attention replaced recurrence in the state-of-the-art systems [CIT], and beam search is done since "
             "then by most [CIT].",
         ),
+        (1, "It helps [CIT]."),
         (
             1,
             "A paragraph of its own begins here, and it runs on to the next page, where it is said that others do "

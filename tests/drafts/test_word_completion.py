@@ -185,3 +185,12 @@ def test_authors_and_year(authors: tuple[str, ...], year: int, wanted: str) -> N
     paper = PaperRecord("a", "A title of more characters than stand for authors", year=year, authors=authors)
     assert author_year(paper) == wanted
     assert author_year(replace(paper, title="Short", authors=())) == f"Short, {year or 'n.d.'}"
+
+
+def test_commands_of_latex_are_replaced_and_their_other_keys_stay() -> None:
+    document = Document()
+    document.add_paragraph(r"Attention \cite{?} and BLEU \citep{lee99, ?}, said \todo{cite} we.")
+    done, written = completed(saved(document), [ATTENTION, BLEU, ATTENTION])
+    vaswani, papineni = "(Vaswani et al., 2017)", "(Papineni et al., 2002)"
+    assert done.unfilled == ()
+    assert written.paragraphs[0].text == f"Attention {vaswani} and BLEU lee99, {papineni}, said {vaswani} we."

@@ -11,7 +11,7 @@ from helpers.word_files import add_runs, saved
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cocite.drafts.blocks import text_gaps
+from cocite.drafts.gaps import text_gaps
 from cocite.drafts.reference_styles import FormattedReference
 from cocite.drafts.word_editing import can_replace, new_paragraph, replace_text
 from cocite.drafts.word_text import WordParagraph, open_word

@@ -12,7 +12,7 @@ from cocite.corpus.records import PaperRecord
 from cocite.corpus.starter import starter_corpus
 from cocite.drafts import zotero
 from cocite.drafts.library import Library
-from cocite.drafts.zotero import zotero_papers
+from cocite.drafts.zotero import zotero_bibliography, zotero_papers
 from cocite.errors import InputError, NotFoundError
 
 ITEMS = [
@@ -138,6 +138,40 @@ def test_a_library_of_papers_and_of_a_corpus(monkeypatch: pytest.MonkeyPatch) ->
         library = Library.read(["zotero:"], corpus)
     assert corpus.ids(library.rows) == [paper.id for paper in some]
     assert (library.entries, library.found, library.unread) == (len(some) + 1, len(some), 1)
+
+
+def test_citation_keys_are_those_of_zotero_or_of_better_bibtex(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = [
+        item("A", title="Own", citationKey="lee2019own", extra="Citation Key: other"),
+        item("B", title="Pinned", extra="tex.note: x\nCitation Key: kimPinned2020 \nDOI: 10.5555/1"),
+        item("C", title="Lower", extra="citation key: ott:x_1"),
+        item("D", title="None", extra="Citations: 3\nSee Citation Key: no"),
+        item("E", title="No key", citationKey="two words"),
+        item("F", citationKey="no_paper"),
+        item("G", title="Of another type", citationKey=["x"]),
+        item("H", kind="note", note="<p>Citation Key: x</p>", citationKey="x"),
+    ]
+    with served(FakeZotero({"items/top": items})) as fake:
+        monkeypatch.setenv("COCITE_ZOTERO_PORT", str(fake.port))
+        found = [(paper.id, paper.title, paper.doi) for paper in zotero_bibliography()]
+    assert found == [
+        ("lee2019own", "Own", ""),
+        ("kimPinned2020", "Pinned", "10.5555/1"),
+        ("ott:x_1", "Lower", ""),
+    ]
+
+
+def test_a_bibliography_without_citation_keys_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(FakeZotero({"items/top": ITEMS})) as fake:
+        monkeypatch.setenv("COCITE_ZOTERO_PORT", str(fake.port))
+        with pytest.raises(InputError, match=r"^zotero:: no item has a citation key \(Zotero 8 has them"):
+            list(zotero_bibliography())
+
+
+def test_a_library_has_a_greatest_number_of_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zotero, "MAX_ITEMS", 2)
+    with pytest.raises(InputError, match="Zotero: more than 2 top.*name a collection"):
+        papers(monkeypatch, FakeZotero({"items/top": ITEMS[:3]}))
 
 
 def test_a_zotero_that_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:

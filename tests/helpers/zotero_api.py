@@ -9,28 +9,59 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 LIBRARY = "/api/users/0/"
 API = "/api/"
 
 
+HOST = "http://localhost:23119/api"
+
+
+def _object(kind: str, key: str, data: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
+    """An object of a user's library: what identifies it, where it is, what is computed of it, and its fields."""
+    page = "https://www.zotero.org/reader"
+    links = {
+        "self": {"href": f"{HOST}/users/4711/{kind}/{key}", "type": "application/json"},
+        "alternate": {"href": f"{page}/{kind}/{key}", "type": "text/html"},
+    }
+    owner = {"alternate": {"href": page, "type": "text/html"}}
+    library = {"type": "user", "id": 4711, "name": "A reader", "links": owner}
+    return {"key": key, "version": 7, "library": library, "links": links, "meta": meta, "data": data}
+
+
 def item(key: str, *, kind: str = "journalArticle", **fields: Any) -> dict[str, Any]:
-    """An item as ``format=json`` gives it."""
-    library = {"type": "user", "id": 475425, "name": "Me", "links": {}}
-    data = {"key": key, "version": 7, "itemType": kind, "title": "", "creators": [], "tags": [], **fields}
-    return {"key": key, "version": 7, "library": library, "links": {}, "meta": {}, "data": data}
+    """An item as ``format=json`` gives it: all fields of its type are there, the empty ones as empty texts."""
+    empty = dict.fromkeys(
+        ("title", "abstractNote", "publicationTitle", "volume", "pages", "date", "DOI", "citationKey", "url",
+         "accessDate", "language", "extra"), ""
+    )  # fmt: skip
+    dates = {"dateAdded": "2024-02-03T04:05:06Z", "dateModified": "2024-02-03T04:05:06Z"}
+    lists: dict[str, Any] = {"creators": [], "tags": [], "collections": [], "relations": {}}
+    data = {"key": key, "version": 7, "itemType": kind, **empty, **lists, **dates, **fields}
+    return _object("items", key, data, {"numChildren": 0})
 
 
 def collection(key: str, name: str) -> dict[str, Any]:
     """A collection as ``format=json`` gives it."""
-    return {"key": key, "version": 3, "data": {"key": key, "name": name, "parentCollection": False}}
+    data = {"key": key, "version": 7, "name": name, "parentCollection": False, "relations": {}}
+    return _object("collections", key, data, {"numCollections": 0, "numItems": 1})
 
 
 def group(number: int, name: str) -> dict[str, Any]:
     """A group as ``format=json`` gives it: a number identifies it, and no key."""
-    data = {"id": number, "version": 2, "name": name, "owner": 475425, "type": "Private", "description": ""}
-    return {"id": number, "version": 2, "links": {}, "meta": {"numItems": 3}, "data": data}
+    rights = {"libraryReading": "members", "libraryEditing": "admins", "fileEditing": "admins"}
+    data = {
+        "id": number,
+        "version": 2,
+        "name": name,
+        "owner": 4711,
+        "type": "Private",
+        "description": "",
+        **rights,
+    }
+    links = {"self": {"href": f"{HOST}/groups/{number}", "type": "application/json"}}
+    return {"id": number, "version": 2, "links": links, "meta": {"numItems": 3}, "data": data}
 
 
 @dataclass
@@ -58,7 +89,12 @@ class FakeZotero:
         self.asked.append(target)
         url = urlsplit(target)
         query = {name: values[0] for name, values in parse_qs(url.query).items()}
-        headers = {"Content-Type": "application/json", "Zotero-API-Version": "3"}
+        headers = {
+            "Content-Type": "application/json",
+            "Zotero-API-Version": "3",
+            "Zotero-Schema-Version": "37",
+            "Last-Modified-Version": "7",
+        }
         if not self.is_on:
             return 403, {"Content-Type": "text/plain"}, b"Local API is not enabled"
         if self.raw is not None:
@@ -69,8 +105,11 @@ class FakeZotero:
             return 404, {"Content-Type": "text/plain"}, b"Not found"
         if self.knows_pages:
             headers["Total-Results"] = str(len(found))
-            start = int(query.get("start", 0))
-            found = found[start : start + int(query["limit"])]
+            start, limit = int(query.get("start", 0)), int(query["limit"])
+            if start + limit < len(found):
+                following = f"{url.path}?{urlencode({**query, 'start': start + limit})}"
+                headers["Link"] = f'<http://localhost:23119{following}>; rel="next"'
+            found = found[start : start + limit]
         return 200, headers, json.dumps(found, indent=4).encode()
 
 

@@ -40,7 +40,7 @@ def import_(
         typer.Option(
             "--format",
             help="jsonl, parquet, s2, openalex, citeomatic, aminer, crossref, arxiv, unarxive, acl-anthology, grobid, "
-            "pdf, hatten, bibtex, ris, endnote, csl-json, csv [default: detected].",
+            "pdf, pdf-text, hatten, bibtex, ris, endnote, zotero-rdf, csl-json, csv [default: detected].",
         ),
     ] = None,
     columns: Annotated[
@@ -99,9 +99,9 @@ def import_(
 
     Reads cocite's own JSON lines and Parquet folders, Semantic Scholar (S2AG, S2ORC), OpenAlex works and pages of its
     API, Citeomatic's JSON lines, AMiner's DBLP citation network, Crossref works and its public data file, arXiv's
-    metadata, unarXive's full texts, the ACL Anthology's XML, GROBID's TEI, PDFs, the corpora of HAtten's authors,
-    BibTeX, RIS, EndNote's XML, CSL-JSON, CSV and TSV. Each may be compressed (gzip, xz, zstd, bzip2), and JSON may be
-    an array.
+    metadata, unarXive's full texts, the ACL Anthology's XML, GROBID's TEI, PDFs and their texts, the corpora of
+    HAtten's authors, BibTeX, RIS, EndNote's XML, Zotero RDF, CSL-JSON, CSV and TSV. Each may be compressed (gzip, xz,
+    zstd, bzip2), and JSON may be an array.
     """
     from cocite.corpus.builder import build
     from cocite.corpus.cold_history import cold_corpus

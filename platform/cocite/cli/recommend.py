@@ -64,19 +64,25 @@ def recommend(
         typer.Option(**INPUT, help="Model folder; without it nothing that was learned is used."),
     ] = None,
     bib: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Option(
-            help="The draft's .bib file, any number [default: those that the draft names, in its folder]."
+            metavar="FILE|zotero:[COLLECTION]",
+            help="The draft's .bib file, or the Zotero that runs on this machine, whose citation keys are used; any "
+            "number [default: the files that the draft names, in its folder].",
         ),
     ] = None,
     have: Annotated[
         list[str] | None,
         typer.Option(
             metavar="FILE|zotero:[COLLECTION]",
-            help="Papers that you have, any number of libraries: a .bib, .ris, .xml (EndNote) or .json (CSL-JSON), a "
-            "list of DOIs, arXiv numbers, ACL ids or ids of the corpus, or the Zotero that runs on this machine. They "
-            "are marked.",
+            help="Papers that you have, any number of libraries: a .bib, .ris, .xml (EndNote), .rdf (Zotero) or .json "
+            "(CSL-JSON), a list of DOIs, arXiv numbers, ACL ids or ids of the corpus, or the Zotero that runs on this "
+            "machine. They are marked.",
         ),
+    ] = None,
+    lookup: Annotated[
+        Literal["crossref"] | None,
+        typer.Option(help="With --have: send the lists' DOIs that the corpus lacks there, for their titles."),
     ] = None,
     new: Annotated[bool, typer.Option("--new", help="With --have: leave out what you have.")] = False,
     main: Annotated[
@@ -157,6 +163,7 @@ def recommend(
     """
     from cocite.drafts.advice import Adviser
     from cocite.drafts.completion import complete
+    from cocite.drafts.crossref import crossref_papers
     from cocite.drafts.library import Library
     from cocite.drafts.reading import find_draft, open_draft
     from cocite.drafts.reference_list import with_references
@@ -179,6 +186,8 @@ def recommend(
         raise InputError("is for the report, which --write shows with --json alone", where="--style")
     if new and not have:
         raise InputError("goes with --have", where="--new")
+    if lookup and not have:
+        raise InputError("goes with --have", where="--lookup")
     if suggestions is not None and not suggest:
         raise InputError("goes with --suggest", where="--suggestions")
     if draft is None:
@@ -238,7 +247,7 @@ def recommend(
         recommender = Recommender.load(model, index)
     print_warnings(*recommender.exclusion_notes)
     bibliography = _bibliography(opened, bib, recommender.index.corpus)
-    library = Library.read(have or [], recommender.index.corpus)
+    library = Library.read(have or [], recommender.index.corpus, crossref_papers if lookup else None)
     if have:
         _note_library(library)
     likes, dislikes = seed_rows(recommender.index.corpus, like or (), dislike or ())
@@ -289,13 +298,13 @@ def recommend(
         _note_written(done, files)
 
 
-def _bibliography(opened: OpenedDraft, files: list[Path] | None, corpus: Corpus) -> Bibliography:
-    """The entries of the files given, or else of those that the draft names; a warning for each that is not there."""
+def _bibliography(opened: OpenedDraft, sources: list[str] | None, corpus: Corpus) -> Bibliography:
+    """The entries of the sources given, or else of those that the draft names; a warning for each that is not there."""
     from cocite.corpus.importers.bibtex import bibtex_papers
     from cocite.drafts.bibliography import Bibliography
 
-    if files is not None:
-        return Bibliography.read(files, corpus)
+    if sources is not None:
+        return Bibliography.read(sources, corpus)
     found, missing = opened.bibliographies()
     for name in missing:
         print_warnings(f"the bibliography {name!r} is no file in the draft's folder: give it by --bib")
@@ -305,6 +314,8 @@ def _bibliography(opened: OpenedDraft, files: list[Path] | None, corpus: Corpus)
 def _note_library(library: Library) -> None:
     """Say how many of the papers that an author has the corpus holds."""
     print_note(f"of {library.entries:,} papers that you have, {library.found:,} are in the corpus")
+    if library.asked:
+        print_note(f"Crossref was asked for the titles of {library.asked:,} DOIs that the corpus lacks")
     if library.unread:
         print_warnings(f"{library.unread:,} entries of --have could not be read")
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cocite.corpus.importers.bibtex import BibTeX
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.corpus.title_forms import normal_titles
 from cocite.drafts.draft import Draft
+from cocite.drafts.known_papers import KnownPapers
 from cocite.drafts.limits import MAX_BIB_BYTES
+from cocite.drafts.zotero import PREFIX, zotero_bibliography
 from cocite.errors import InputError
 from cocite.protocols import NO_ROW
 
@@ -41,18 +41,17 @@ class Bibliography:
     rows: Mapping[str, int]
 
     @classmethod
-    def read(cls, files: Sequence[Path], corpus: Corpus) -> Bibliography:
+    def read(cls, sources: Sequence[Path | str], corpus: Corpus) -> Bibliography:
         """Read .bib files and look their entries up; of entries with one key the first counts.
 
+        A source ``zotero:`` or ``zotero:COLLECTION`` is the library of the Zotero that runs on this machine, with the
+        keys by which its user cites.
+
         Raises:
-            InputError: a file is no .bib file, or is too large.
+            InputError: a file is no .bib file, or is too large; Zotero gives no answer, or no citation keys.
+            NotFoundError: there is no such file or collection.
         """
-        for path in files:
-            if path.is_file() and path.stat().st_size > MAX_BIB_BYTES:
-                raise InputError(f"has more than {MAX_BIB_BYTES >> 20} MiB", where=str(path))
-        return cls.of(
-            (record for path in files for record in BibTeX(path) if isinstance(record, PaperRecord)), corpus
-        )
+        return cls.of((paper for source in sources for paper in _entries(str(source))), corpus)
 
     @classmethod
     def of(cls, papers: Iterable[PaperRecord], corpus: Corpus) -> Bibliography:
@@ -74,6 +73,16 @@ class Bibliography:
         return next((key for key, known in self.rows.items() if known == row), None)
 
 
+def _entries(source: str) -> Iterator[PaperRecord]:
+    if source.startswith(PREFIX):
+        yield from zotero_bibliography(source.removeprefix(PREFIX).strip())
+        return
+    path = Path(source)
+    if path.is_file() and path.stat().st_size > MAX_BIB_BYTES:
+        raise InputError(f"has more than {MAX_BIB_BYTES >> 20} MiB", where=source)
+    yield from (record for record in BibTeX(path) if isinstance(record, PaperRecord))
+
+
 def rows_of(papers: Sequence[PaperRecord], corpus: Corpus) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
     """(P,) the row of each paper in a corpus: that with its DOI, else with its title, else ``NO_ROW``.
 
@@ -83,37 +92,17 @@ def rows_of(papers: Sequence[PaperRecord], corpus: Corpus) -> np.ndarray[tuple[i
     rows = np.full(len(papers), NO_ROW, np.int32)
     if not papers:
         return rows
-    by_doi = _first_rows(
-        corpus.papers.table.column("doi"), [paper.doi for paper in papers], normal=pc.utf8_lower
-    )
+    known = KnownPapers.of(corpus)
+    by_doi = known.rows("doi", [paper.doi for paper in papers if paper.doi])
     titles = normal_titles(pa.array([paper.title for paper in papers], pa.string())).to_pylist()
-    by_title = _first_rows(
-        corpus.papers.table.column("title"), [paper.title for paper in papers], normal=normal_titles
+    by_title = known.rows(
+        "title", [paper.title for paper, title in zip(papers, titles, strict=True) if " " in title]
     )
     for i, (paper, title) in enumerate(zip(papers, titles, strict=True)):
-        found = by_doi.get(paper.doi.lower(), []) if paper.doi else []
+        found = by_doi.get(paper.doi.lower(), [])
         # One word, such as "Editorial", is the title of many papers.
         found = found or (by_title.get(title, []) if " " in title else [])
         same_year = [row for row in found if paper.year and corpus.years[row] == paper.year]
         if found:
             rows[i] = (same_year or found)[0]
     return rows
-
-
-def _first_rows(
-    column: pa.ChunkedArray, wanted: Sequence[str], *, normal: Callable[[Any], Any]
-) -> dict[str, list[int]]:
-    """Normal form -> rows, ascending, of the values of a column that are among the wanted ones."""
-    if not any(wanted):
-        return {}
-    values = pc.unique(normal(pa.array(wanted, pa.string())))
-    found: dict[str, list[int]] = {}
-    first = 0
-    for chunk in column.chunks:  # one after another, so that the folded titles of a batch alone are in memory
-        folded = normal(chunk)
-        at = np.flatnonzero(pc.is_in(folded, value_set=values).to_numpy(zero_copy_only=False))
-        for position, value in zip(at.tolist(), folded.take(pa.array(at)).to_pylist(), strict=True):
-            if value:
-                found.setdefault(value, []).append(first + position)
-        first += len(chunk)
-    return found

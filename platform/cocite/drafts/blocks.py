@@ -19,12 +19,7 @@ MARK = "\ue000"
 """Stands for a citation or a gap in a block's text: a character of the private use area, removed from drafts."""
 _AROUND = 1_000
 """Characters each side of a gap that its context is cut from."""
-_GAPS = re.compile(
-    rf"\[\s*CIT\s*\]|\b{TARGET_MARK}\b|\[\s*\?+\s*\]|[(\[]\s*citations?\s+needed\s*[)\]]", re.IGNORECASE
-)
-"""A missing citation in any kind of text."""
 _MARK_WORDS = re.compile(rf"{TARGET_MARK}|{OTHER_MARK}")
-_GAP_KEYS = re.compile(r"\?*|cit|cite|todo|tbd|missing|xxx", re.IGNORECASE)
 WITHOUT_KEYS = frozenset({"text", "docx", "pdf"})
 """Kinds of drafts whose references are printed, and have no keys."""
 BlockKind = Literal["paragraph", "heading", "abstract", "footnote"]
@@ -106,26 +101,6 @@ class BlockBuilder:
             self.blocks.append(Block(kind, text, tuple(self._marks), level, self.line))
         self.blocks += self.footnotes
         self.footnotes, self._parts, self._marks, self._size = [], [], [], 0
-
-
-def is_missing(key: str) -> bool:
-    """Whether a citation's key says that the paper is still to be found.
-
-    Example:
-        >>> [is_missing(key) for key in ("", "?", "TODO", "lee99")]
-        [True, True, True, False]
-    """
-    return bool(_GAP_KEYS.fullmatch(key.strip()))
-
-
-def text_gaps(text: str) -> Iterator[re.Match[str]]:
-    """The gaps that a text marks in any form: ``[CIT]``, ``[?]``, ``(citation needed)``.
-
-    Example:
-        >>> [match.group() for match in text_gaps("A [?]. B (citation needed). C [12].")]
-        ['[?]', '(citation needed)']
-    """
-    return _GAPS.finditer(text)
 
 
 def assemble(

@@ -13,6 +13,7 @@ from cocite.corpus.store import Corpus
 from cocite.drafts.advice import GapAdvice
 from cocite.drafts.bibliography import Bibliography
 from cocite.drafts.draft import Draft, Gap
+from cocite.drafts.gaps import filled_command
 from cocite.errors import InputError
 
 SUFFIX = "-cited"
@@ -160,6 +161,10 @@ def _citation(draft: Draft, gap: Gap, keys: Sequence[str]) -> str:
         if gap.form == "keys":
             return listed
         return f"~\\cite{{{listed}}}" if gap.form == "after" else f"\\cite{{{listed}}}"
+    mark = draft.sources[gap.place.file][gap.place.start : gap.place.end]
+    if mark.startswith("\\"):
+        # Lines of a quotation of Markdown begin with a mark.
+        return filled_command(re.sub(r"\n[ \t>]*", "\n", mark), keys)
     listed = "; ".join(f"@{key}" if _PANDOC_KEY.fullmatch(key) else f"@{{{key}}}" for key in keys)
     return listed if gap.form == "keys" else f"[{listed}]"
 

@@ -19,6 +19,7 @@ from pylatexenc.macrospec import EnvironmentSpec, MacroSpec
 from cocite.drafts.author_names import MAX_AUTHORS
 from cocite.drafts.blocks import assemble
 from cocite.drafts.draft import Draft
+from cocite.drafts.latex_citations import citing_macro
 from cocite.drafts.latex_macros import ARGUMENTS, NO_GAPS
 from cocite.drafts.latex_nodes import Frame
 from cocite.drafts.latex_prose import Prose
@@ -88,7 +89,7 @@ def _read(source: LatexSource, project: LatexProject, budget: Budget) -> Draft:
         prepend=True,
         macros=[
             *(MacroSpec(name, args) for name, args in ARGUMENTS.items() if name not in macros),
-            *(MacroSpec(name, "*[[{") for name in sorted(cites)),
+            *(citing_macro(name) for name in sorted(cites)),
             *(MacroSpec(name, _argument_spec(macro)) for name, macro in macros.items()),
         ],
         environments=[EnvironmentSpec("thebibliography", "{"), EnvironmentSpec("minipage", "[{")],

@@ -10,8 +10,10 @@ from typing import Any
 from pylatexenc import latexwalker as lw
 
 from cocite.drafts.author_names import latex_authors
-from cocite.drafts.blocks import MARK, Block, BlockBuilder, Mark, is_missing, text_gaps
+from cocite.drafts.blocks import MARK, Block, BlockBuilder, Mark
 from cocite.drafts.draft import GapForm, Place
+from cocite.drafts.gaps import is_missing, lacks_key, text_gaps
+from cocite.drafts.latex_citations import cites_groups
 from cocite.drafts.latex_macros import (
     ACCENTS,
     APART,
@@ -145,6 +147,8 @@ class Prose:
     def _text(self, text: str, pos: int, frame: Frame) -> None:
         at = 0
         for match in text_gaps(text):
+            if match[0].startswith("\\"):
+                continue  # \verb prints a command, which is no gap
             self._paragraphs(text[at : match.start()])
             place = frame.place(pos + match.start(), pos + match.end())
             self.builder.mark(Mark(place, is_gap=True, form=form_of(frame)))
@@ -298,22 +302,29 @@ class Prose:
         self.builder.text(node.macro_post_space)
 
     def _cite(self, node: Any, frame: Frame) -> None:
-        argument = next(iter(arguments_of(node)[-1:]), None)
-        if argument is None:
+        arguments = arguments_of(node)
+        if not cites_groups(node.macroname):
+            arguments = arguments[-1:]
+        if not arguments:
             self.builder.text(" ")
             return
-        keys = [key.strip() for key in self.plain([argument], frame).split(",")]
-        known = tuple(key for key in keys if not is_missing(key))
-        # A trailing comma is no gap.
-        missing = [key for key in keys if is_missing(key) and (key or not known)]
-        if not missing:
-            self.builder.mark(Mark(frame.place(node.pos, node.pos + node.len), known))
+        groups = [[key.strip() for key in self.plain([one], frame).split(",")] for one in arguments]
+        every = tuple(key for keys in groups for key in keys if not is_missing(key))
+        gaps = [(one, keys) for one, keys in zip(arguments, groups, strict=True) if lacks_key(keys)]
+        places = [place_of_keys(one, frame) for one, _ in gaps]
+        if not all(places):  # the keys stand in the body of a macro
+            call = self._call(node, frame)
+            self.builder.mark(Mark(call, every, is_gap=True, form=form_of(frame)))
             return
-        place = place_of_keys(argument, frame)
-        if place is not None:
+        full = [key for keys in groups if not lacks_key(keys) for key in keys if not is_missing(key)]
+        if not gaps or full:
+            self.builder.mark(Mark(frame.place(node.pos, node.pos + node.len), tuple(full)))
+        for number, (place, (_, keys)) in enumerate(zip(places, gaps, strict=True)):
+            assert place is not None
+            if number or full:
+                self.builder.text(" ")
+            known = tuple(key for key in keys if not is_missing(key))
             self.builder.mark(Mark(place, known, is_gap=True, form="keys"))
-        else:
-            self.builder.mark(Mark(self._call(node, frame), known, is_gap=True, form=form_of(frame)))
 
     def _aside(self, node: Any, frame: Frame) -> str:
         """What an argument prints, out of the text's order; gaps in it are none of the text's."""

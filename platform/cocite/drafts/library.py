@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,13 +21,15 @@ from cocite.drafts.zotero import PREFIX, zotero_papers
 from cocite.errors import InputError, NotFoundError
 from cocite.protocols import NO_ROW
 
+TitleLookup = Callable[[Sequence[str]], Mapping[str, PaperRecord]]
+"""Papers with their titles, of some DOIs, by these in lower case."""
 MAX_BYTES = 32 << 20
 """Bytes of a file, as it is on the disk and unpacked to text."""
 MAX_ENTRIES = 100_000
 """Papers of all files."""
 MAX_LINE = 1000
 """Bytes of a line of a list of ids."""
-LIBRARIES = (".bib", ".ris", ".xml", ".json", ".jsonl")
+LIBRARIES = (".bib", ".ris", ".xml", ".rdf", ".json", ".jsonl")
 """Suffixes of libraries; any other file is a list of ids."""
 _ACL = re.compile(r"(?:https?://)?(?:www\.)?aclanthology\.org/([\w.-]+?)(?:\.pdf|\.bib)?/?$", re.IGNORECASE)
 _ACL_DOI = re.compile(r"10\.(?:18653/v1|3115/v1)/(?P<id>.+)", re.IGNORECASE)
@@ -55,6 +57,7 @@ class Library:
         entries: papers that the sources name; one that is named twice counts twice.
         found: how many of those the corpus holds.
         unread: entries that could not be read.
+        asked: DOIs whose titles were looked up elsewhere.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -68,14 +71,24 @@ class Library:
     entries: int
     found: int
     unread: int = 0
+    asked: int = 0
 
     @classmethod
-    def read(cls, sources: Sequence[Path | str], corpus: Corpus) -> Library:
+    def read(
+        cls, sources: Sequence[Path | str], corpus: Corpus, titles_of: TitleLookup | None = None
+    ) -> Library:
         """Read sources and look their papers up: by the corpus' own id, DOI, ACL id or arXiv number, else by title.
 
-        A ``.bib``, ``.ris``, ``.xml`` (EndNote) or ``.json`` (CSL-JSON) file is a library, whose entries have DOIs and
-        titles, and so is ``zotero:`` or ``zotero:COLLECTION``, of the Zotero that runs on this machine. Any other is a
-        text file with an id on each line; empty lines, and those that begin with ``#``, are left out.
+        A ``.bib``, ``.ris``, ``.xml`` (EndNote), ``.rdf`` (Zotero RDF) or ``.json`` (CSL-JSON) file is a library, whose
+        entries have DOIs and titles, and so is ``zotero:`` or ``zotero:COLLECTION``, of the Zotero that runs on this
+        machine. Any other is a text file with an id on each line; empty lines, and those that begin with ``#``, are
+        left out.
+
+        Args:
+            sources: files and libraries.
+            corpus: in which they are looked up.
+            titles_of: papers by their DOIs in lower case, of those DOIs of lists that the corpus lacks: their titles
+                are looked up then; None: they are not.
 
         Raises:
             InputError: a file is too large, has too many entries, or cannot be read as what its name says; Zotero gives
@@ -99,8 +112,16 @@ class Library:
                 papers.append(record)
                 is_id.append(listed)
         rows = _rows(papers, np.array(is_id, bool), corpus)
+        lacking = [
+            at for at, paper in enumerate(papers) if rows[at] == NO_ROW and paper.doi and not paper.title
+        ]
+        if titles_of is not None and lacking:
+            known = titles_of([papers[at].doi for at in lacking])
+            titled = [known.get(papers[at].doi.lower(), PaperRecord("", "")) for at in lacking]
+            rows[lacking] = rows_of([replace(paper, doi="") for paper in titled], corpus)
+        asked = len(lacking) if titles_of is not None else 0
         found = rows[rows != NO_ROW]
-        return cls(tuple(np.unique(found).tolist()), len(papers), len(found), unread)
+        return cls(tuple(np.unique(found).tolist()), len(papers), len(found), unread, asked)
 
 
 NO_LIBRARY = Library((), 0, 0)
@@ -123,7 +144,7 @@ def _check(path: Path) -> None:
         raise NotFoundError("no such file", where=str(path))
     if not path.is_file():
         raise InputError(
-            "is not a file", where=str(path), hint="name a list of ids, or a .bib, .ris, .xml or .json"
+            "is not a file", where=str(path), hint="name a list of ids, or a .bib, .ris, .xml, .rdf or .json"
         )
     if path.stat().st_size > MAX_BYTES:
         raise InputError(f"has more than {MAX_BYTES >> 20} MiB", where=str(path), hint="split it")
@@ -136,8 +157,14 @@ def _entries(path: Path) -> Iterator[PaperRecord | None]:
     from cocite.corpus.importers.endnote import EndNote
     from cocite.corpus.importers.ris import RIS
     from cocite.corpus.importers.source import Source
+    from cocite.corpus.importers.zotero_rdf import ZoteroRDF
 
-    formats: dict[str, Callable[[Path], Source]] = {".bib": BibTeX, ".ris": RIS, ".xml": EndNote}
+    formats: dict[str, Callable[[Path], Source]] = {
+        ".bib": BibTeX,
+        ".ris": RIS,
+        ".xml": EndNote,
+        ".rdf": ZoteroRDF,
+    }
     source = formats.get(path.suffix.lower(), CSL)(path)
     read = 0
     for record in source:

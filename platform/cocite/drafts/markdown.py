@@ -1,4 +1,4 @@
-"""Reads Markdown with Pandoc's citations: ``[@key]``, and ``[@?]`` where one is missing."""
+"""Reads Markdown with Pandoc's citations, ``[@key]``, and with LaTeX's; ``[@?]`` is a gap, as is ``\\cite{?}``."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from markdown_it import MarkdownIt
 
 from cocite.corpus.articles.headings import is_abstract_heading
 from cocite.drafts.author_names import listed_authors
-from cocite.drafts.blocks import BlockBuilder, Mark, assemble, is_missing, text_gaps
+from cocite.drafts.blocks import BlockBuilder, Mark, assemble
 from cocite.drafts.draft import Draft, Place
+from cocite.drafts.gaps import CITING_PATTERN, GAP, is_missing, kept_keys, text_gaps
 from cocite.drafts.limits import MAX_LINES, MAX_PARAGRAPH, Budget
 from cocite.errors import InputError
 
@@ -20,7 +21,7 @@ _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.{0,50000}?\n)(?:---|\.\.\.)[ \t]*(?:
 _CODE = r"(?P<code>(?P<ticks>`++)[^`].{0,1000}?(?<!`)(?P=ticks)(?!`))"
 _GROUP = r"(?P<group>(?<!\\)\[[^\[\]]{0,500}?(?<![\w\\])@[^\[\]]{0,500}\])"
 _BARE = r"(?P<bare>(?<![\w\\])-?@(?:\?+|\{[^{}\s]{1,200}\}|\w[\w:.#$%&+<>~/-]{0,200}))"
-_MARKS = re.compile(f"{_CODE}|{_GROUP}|{_BARE}", re.DOTALL)
+_MARKS = re.compile(rf"{_CODE}|(?P<command>(?ai:{CITING_PATTERN}))|{_GROUP}|{_BARE}", re.DOTALL)
 _KEY = re.compile(r"(?<![\w\\])@(\?+|\{[^{}]{0,200}\}|\w[\w:.#$%&+<>~/-]{0,200}|(?=[\];\s]))")
 _OWN_PARTS = re.compile(r"(?:fig|tbl|eq|sec|lst|thm|lem|cor|prp|cnj|def|exm|exr|sol|rem|alg)[:-]\S+")
 """Keys by which Quarto (fig-loss) and pandoc-crossref (fig:loss) refer to parts of the draft itself."""
@@ -143,13 +144,15 @@ class _Reader:
 
     def _place(self, piece: str, end: int) -> Place:
         """Where the source has a piece of a paragraph: behind the one before it."""
-        start = self.text.find(piece, self.cursor, end)
-        if start < 0:
-            # The piece runs over the end of a line that begins with a quotation's mark: at least its first word.
+        # Lines of a quotation or a list begin with marks or spaces, which the piece lacks.
+        found = re.compile(r"\n[ \t>]*".join(map(re.escape, piece.split("\n")))).search(
+            self.text, self.cursor, end
+        )
+        if found is not None:
+            start, self.cursor = found.span()
+        else:
             start = max(self.cursor, self.text.find(piece.split()[0], self.cursor, end))
             self.cursor = self.text.find(piece[-1], start, end) + 1 or end
-        else:
-            self.cursor = start + len(piece)
         line = 1 + self.text.count("\n", 0, start)
         return Place(self.name, line, start, self.cursor)
 
@@ -159,6 +162,11 @@ def _found(content: str) -> list[tuple[int, int, list[tuple[int, int, tuple[str,
     found = []
     taken = []
     for match in _MARKS.finditer(content):
+        if match["command"]:
+            if not GAP.fullmatch(match[0]):
+                taken.append(match.span())
+                found.append((*match.span(), [(0, len(match[0]), kept_keys(match[0]), False)]))
+            continue
         taken.append(match.span())
         if match["code"]:
             continue
@@ -181,7 +189,7 @@ def _found(content: str) -> list[tuple[int, int, list[tuple[int, int, tuple[str,
         while span[1] <= match.start() and span[0] < len(content):
             span = next(covered)
         if match.end() <= span[0]:
-            found.append((*match.span(), [(0, len(match[0]), (), True)]))
+            found.append((*match.span(), [(0, len(match[0]), kept_keys(match[0]), True)]))
     return sorted(found, key=lambda item: item[0])
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from cocite.corpus.articles.layout import parts_of, without_margins
 from cocite.corpus.articles.pages import read_pages
-from cocite.drafts.blocks import BlockBuilder, Mark, assemble, text_gaps
+from cocite.drafts.blocks import BlockBuilder, Mark, assemble
 from cocite.drafts.draft import Draft, Place
+from cocite.drafts.gaps import kept_keys, text_gaps
 from cocite.drafts.limits import Budget
 from cocite.drafts.plain_text import is_heading, title_and_start
 
@@ -34,6 +35,7 @@ def _add(builder: BlockBuilder, text: str, name: str, page: int) -> None:
     at = 0
     for match in text_gaps(text):
         builder.text(text[at : match.start()])
-        builder.mark(Mark(Place(name, page, match.start(), match.end()), is_gap=True))
+        place = Place(name, page, match.start(), match.end())
+        builder.mark(Mark(place, kept_keys(match[0]), is_gap=True))
         at = match.end()
     builder.text(text[at:])

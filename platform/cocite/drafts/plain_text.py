@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from cocite.corpus.articles.headings import HEADING_CHARS, TITLE_CHARS, is_abstract_heading
-from cocite.drafts.blocks import BlockBuilder, Mark, assemble, text_gaps
+from cocite.drafts.blocks import BlockBuilder, Mark, assemble
 from cocite.drafts.draft import Draft, Place
+from cocite.drafts.gaps import kept_keys, text_gaps
 from cocite.drafts.limits import Budget
 
 _PARAGRAPH = re.compile(r"[^\n]*\S[^\n]*(?:\n[^\n]*\S[^\n]*)*")
@@ -78,6 +79,7 @@ def _add(builder: BlockBuilder, text: str, name: str, line: int, start: int) -> 
     for match in text_gaps(text):
         builder.text(text[at : match.start()])
         own = line + text.count("\n", 0, match.start())
-        builder.mark(Mark(Place(name, own, start + match.start(), start + match.end()), is_gap=True))
+        place = Place(name, own, start + match.start(), start + match.end())
+        builder.mark(Mark(place, kept_keys(match[0]), is_gap=True))
         at = match.end()
     builder.text(text[at:])

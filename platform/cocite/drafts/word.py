@@ -6,8 +6,9 @@ from dataclasses import replace
 from itertools import groupby
 
 from cocite.corpus.articles.headings import is_abstract_heading
-from cocite.drafts.blocks import BlockBuilder, Mark, assemble, text_gaps
+from cocite.drafts.blocks import BlockBuilder, Mark, assemble
 from cocite.drafts.draft import Draft, Place
+from cocite.drafts.gaps import kept_keys, text_gaps
 from cocite.drafts.limits import Budget
 from cocite.drafts.plain_text import title_and_start
 from cocite.drafts.word_fields import cited_by_fields
@@ -70,7 +71,7 @@ def _add(builder: BlockBuilder, paragraph: WordParagraph, name: str, budget: Bud
     for match in text_gaps(text):
         builder.text(_single(text[at : match.start()]))
         place = Place(name, paragraph.number, start + match.start(), start + match.end())
-        builder.mark(Mark(place, is_gap=True))
+        builder.mark(Mark(place, kept_keys(match[0]), is_gap=True))
         at = match.end()
     builder.text(_single(text[at:]))
 

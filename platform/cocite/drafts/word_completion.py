@@ -14,9 +14,9 @@ from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.drafts.advice import GapAdvice
 from cocite.drafts.archives import with_parts
-from cocite.drafts.blocks import text_gaps
 from cocite.drafts.completion import Completion
 from cocite.drafts.draft import Draft, Place
+from cocite.drafts.gaps import kept_keys, text_gaps
 from cocite.drafts.reference_styles import FormattedReference, ReferenceStyle
 from cocite.drafts.word_editing import can_replace, replace_text
 from cocite.drafts.word_references import ReferenceList
@@ -73,7 +73,8 @@ def complete_word(
             words = words if within.rfind("(") > within.rfind(")") else f"({words})"
         else:
             words = listed.cited(numbers[row])
-        replace_text(paragraph, start, end, words)
+        kept = kept_keys(paragraph.text[start:end])
+        replace_text(paragraph, start, end, ", ".join([*kept, words]))
     references = style.references([replace(paper, abstract="") for paper in papers]) if papers else []
     if style.is_numbered:
         references = [_without_number(one, number) for number, one in enumerate(references, 1)]

@@ -10,7 +10,8 @@ from typing import Any
 from docx.oxml import OxmlElement, parse_xml
 from docx.oxml.ns import qn
 
-from cocite.drafts.blocks import references_range, text_gaps
+from cocite.drafts.blocks import references_range
+from cocite.drafts.gaps import text_gaps
 from cocite.drafts.reference_styles import FormattedReference
 from cocite.drafts.word_editing import new_paragraph
 from cocite.drafts.word_text import WordFile, WordParagraph

@@ -3,8 +3,8 @@
 Nothing but the loopback interface is asked, and no proxy. pyzotero, which speaks this API, requires a bibtexparser
 below 2, so the few paths that are needed are asked by httpx.
 
-Source: https://www.zotero.org/support/dev/web_api/v3/basics, and the comment at the head of Zotero's
-``server_localAPI.js``. Versions of Zotero that know no ``limit`` answer with everything at once.
+Source: https://www.zotero.org/support/dev/web_api/v3/basics and its page *Local API*. Versions of Zotero that know no
+``limit`` answer with everything at once. Citation keys: https://retorque.re/zotero-better-bibtex/ says where they are.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cocite.corpus.arxiv import arxiv_number
@@ -33,24 +34,55 @@ PAGE = 100
 """Items of an answer, the most that the API gives."""
 MAX_ANSWER = 64 << 20
 """Bytes of an answer, of a Zotero that answers with everything at once."""
+MAX_ITEMS = 100_000
+"""Objects that are read of a library."""
 TIMEOUT = 60
 """Seconds without a byte of an answer."""
 _NO_PAPER = {"attachment", "note", "annotation"}
 _VENUES = ("publicationTitle", "proceedingsTitle", "bookTitle", "conferenceName", "repository", "publisher")
 _YEAR = re.compile(r"\b\d{4}\b", re.ASCII)
 _DOI = re.compile(r"(?im)^doi:\s*(\S+)")
+_CITATION_KEY = re.compile(r"(?im)^citation[ _]?key:[ \t]*([^\s,{}]+)[ \t]*$")
+"""In the field *Extra*, where Better BibTeX wrote keys that are pinned before Zotero had a field for them."""
 _SWITCH = "Allow other applications on this computer to communicate with Zotero"
 
 
 def zotero_papers(name: str = "") -> Iterator[PaperRecord | None]:
     """The papers of the user's library or of a group's, or of one collection without those within it.
 
+    Yields:
+        a paper whose id is the item's key; None for an item that cannot be read. Notes and attachments are none.
+    """
+    for item in _items(name):
+        yield _paper(item)
+
+
+def zotero_bibliography(name: str = "") -> Iterator[PaperRecord]:
+    """The papers of a library whose ids are the keys by which the user cites them; items without such a key are none.
+
+    Raises:
+        InputError: as of :func:`_items`, or no item has a citation key.
+    """
+    found = False
+    for item in _items(name):
+        key, paper = _citation_key(item), _paper(item)
+        if key and paper is not None:
+            found = True
+            yield replace(paper, id=key)
+    if not found:
+        raise InputError(
+            "no item has a citation key",
+            where=PREFIX + name,
+            hint="Zotero 8 has them, and Better BibTeX where they are pinned; or export a .bib and give that",
+        )
+
+
+def _items(name: str) -> Iterator[dict[str, Any]]:
+    """The items of a library or a collection but for notes and attachments.
+
     Args:
         name: name or key of a collection; "" is the whole library. ``groups/GROUP`` is the library of a group by its
             name or number, and ``groups/GROUP/COLLECTION`` a collection there.
-
-    Yields:
-        a paper whose id is the item's key; None for an item that cannot be read. Notes and attachments are none.
 
     Raises:
         InputError: Zotero does not run or its local API is switched off, an answer is none of the API, or several
@@ -78,7 +110,7 @@ def zotero_papers(name: str = "") -> Iterator[PaperRecord | None]:
         for item in _pages(client, f"{library}{within}items/top"):
             data = item.get("data")
             if not isinstance(data, dict) or data.get("itemType") not in _NO_PAPER:
-                yield _paper(item)
+                yield item
 
 
 def _port() -> int:
@@ -129,6 +161,12 @@ def _pages(client: httpx.Client, path: str, name: str = "key") -> Iterator[dict[
             key = _key(item, name)
             if key not in seen:
                 seen.add(key)
+                if len(seen) > MAX_ITEMS:
+                    raise InputError(
+                        f"more than {MAX_ITEMS:,} {path.rpartition('/')[2]}",
+                        where="Zotero",
+                        hint=f"name a collection, as {PREFIX}NAME",
+                    )
                 new += 1
                 yield item
         start += len(page)
@@ -216,6 +254,19 @@ def _paper(item: dict[str, Any]) -> PaperRecord | None:
     except FieldError:
         return None
     return paper if title or doi else None
+
+
+def _citation_key(item: dict[str, Any]) -> str:
+    """The key by which the user cites an item: Zotero's own field, else that of Better BibTeX in *Extra*; "": none."""
+    data = item.get("data")
+    try:
+        own = text(data, "citationKey").strip() if isinstance(data, dict) else ""
+        written = _CITATION_KEY.search(text(data, "extra")) if isinstance(data, dict) else None
+    except FieldError:
+        return ""
+    if own and not re.search(r"[\s,{}]", own):
+        return own
+    return written[1] if written else ""
 
 
 def _name(creator: dict[str, Any]) -> str:

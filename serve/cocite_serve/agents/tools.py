@@ -8,6 +8,7 @@ from typing import Any
 
 from cocite.corpus import bibtex
 from cocite.corpus.records import PaperRecord
+from cocite.drafts.gaps import GAP
 from cocite.drafts.reading import read_text
 from cocite.drafts.suggestions import Suggestion, suggestions
 from cocite.errors import InputError
@@ -36,7 +37,7 @@ from cocite_serve.agents.arguments import (
 )
 from cocite_serve.http.manuscript import NO_TEXT, Manuscript, parse_manuscript
 from cocite_serve.http.papers import Papers
-from cocite_serve.http.pasted_text import GAP, form_of
+from cocite_serve.http.pasted_text import form_of
 from cocite_serve.http.request_seeds import NO_SEEDS, Seeds, find_seeds, has_text
 from cocite_serve.http.schemas import EvidenceOut
 

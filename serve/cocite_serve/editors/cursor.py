@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from cocite.drafts.blocks import is_missing, text_gaps
 from cocite.drafts.draft import Kind
+from cocite.drafts.gaps import is_missing, text_gaps
 from cocite.drafts.reading import SUFFIXES
 
 LANGUAGES: dict[str, Kind] = {
@@ -143,7 +143,8 @@ def _gap(text: str, at: int, kind: Kind) -> Spot | None:
     begin = max(begin, at - MAX_TYPED)
     for match in text_gaps(text[begin : at + MAX_TYPED]):
         start, end = begin + match.start(), begin + match.end()
-        if start <= at <= end:
+        # Within a command keys are completed, or nothing is.
+        if start <= at <= end and not match[0].startswith("\\"):
             before, after = ("\\cite{", "}") if kind == "latex" else ("[@", "]")
             return Spot(start, end, "", before, after, start, end, ())
     return None

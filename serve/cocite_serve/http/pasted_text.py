@@ -1,8 +1,4 @@
-"""Reads what people paste into one field: the gaps it marks, its title, and the prose within LaTeX.
-
-The web page marks the same gaps in its text field: ``static/gaps.js`` has the same expression, and a test holds them
-equal. So the expression uses only what Python and JavaScript read alike, and each of its repetitions is bounded.
-"""
+"""Reads what people paste into one field: the gaps it marks, its title, and the prose within LaTeX."""
 
 from __future__ import annotations
 
@@ -11,24 +7,8 @@ from dataclasses import dataclass
 
 from cocite.corpus.articles.headings import is_abstract_heading
 from cocite.drafts.draft import Kind
+from cocite.drafts.gaps import CITING_PATTERN, GAP
 
-_MISSING = r"\?{1,9}|cite?|todo|tbd|missing|xxx"
-"""What stands in the place of a key that is still to be found."""
-GAP_PATTERN = (
-    r"\[[ \t\r\n]*CIT[ \t\r\n]*\]"
-    r"|(?<![A-Za-z0-9_])TARGETCIT(?![A-Za-z0-9_])"
-    r"|\[@?\?{1,9}\]|\[@\]"
-    r"|[(\[][ \t\r\n]{0,9}citations?[ \t\r\n]{1,9}needed[ \t\r\n]{0,9}[)\]]"
-    r"|\\(?!no)[a-z]{0,12}cite[a-z]{0,12}\*?(?:\[[^\[\]{}]{0,200}\]){0,2}"
-    rf"\{{(?:[ \t\r\n]{{0,9}}|(?:[^{{}},]{{0,200}},){{0,30}}[ \t\r\n]{{0,9}}(?:{_MISSING})[ \t\r\n]{{0,9}}"
-    r"(?:,[^{},]{0,200}){0,30})\}"
-    r"|\\todo(?:\[[^\[\]{}]{0,200}\])?"
-    r"\{(?=[^{}]{0,200}?(?<![A-Za-z0-9_])(?:cit(?:e|ation|ations|es|ing)?|refs?|references?)(?![A-Za-z0-9_]))"
-    r"[^{}]{0,200}\}"
-)
-"""A missing citation in plain text, in LaTeX and in Markdown; case does not matter. A command of LaTeX may cite keys
-beside the missing one: ``\\cite{lee99,?}`` is one gap."""
-GAP = re.compile(GAP_PATTERN, re.IGNORECASE | re.ASCII)
 TITLE_CHARS = 250
 """A first line longer than this is no title."""
 _ARGUMENT = r"\{((?:[^{}]|\{[^{}]*\}){0,2000})\}"
@@ -37,12 +17,11 @@ _TITLE = re.compile(rf"\\title(?:\[[^\[\]]{{0,200}}\])?{_ARGUMENT}")
 _ABSTRACT = (r"\begin{abstract}", r"\end{abstract}")
 _BEGIN = r"\begin{document}"
 _COMMENT = re.compile(r"(?m)^[ \t]*%.*$")
-_CITATION = re.compile(
-    r"[ ~]{0,9}\\[a-zA-Z]{0,12}[cC]ite[a-zA-Z]{0,12}\*?(?:\[[^\[\]{}]{0,200}\]){0,2}\{[^{}]{0,2000}\}"
-)
+_CITATION = re.compile(rf"[ ~]{{0,9}}(?:{CITING_PATTERN})", re.IGNORECASE | re.ASCII)
 _UNPRINTED = re.compile(
     r"\\(?:begin|end|label|ref|eqref|autoref|cref|Cref|url|includegraphics|usepackage|documentclass|bibliography"
-    r"|bibliographystyle|vspace|hspace|input|include)\*?(?:\[[^\[\]{}]{0,200}\])?\{[^{}]{0,2000}\}"
+    r"|bibliographystyle|vspace|hspace|input|include|nocite"
+    r"|citestyle|setcitestyle)\*?(?:\[[^\[\]{}]{0,200}\])?\{[^{}]{0,2000}\}"
 )
 _HEADING = re.compile(rf"\\(?:part|chapter|(?:sub){{0,2}}section|(?:sub)?paragraph)\*?{_ARGUMENT}")
 _COMMAND = re.compile(r"\\[a-zA-Z]{1,40}\*?(?:\[[^\[\]{}]{0,200}\])?[ \t]{0,9}")

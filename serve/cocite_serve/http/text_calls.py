@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cocite.drafts.gaps import GAP
 from cocite.errors import InputError, NotFoundError, nearest
 from cocite.pipeline.options import Options, Recommendation
 from cocite.protocols import Query
 from cocite_serve.http.backend import Backend
 from cocite_serve.http.manuscript import parse_manuscript
-from cocite_serve.http.pasted_text import GAP
 from cocite_serve.http.service import Service
 from cocite_serve.http.text_work import CrossEncoderFacts, EmbedWork, EncoderFacts, ModelFacts, ScoreWork
 

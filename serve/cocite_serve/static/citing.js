@@ -17,11 +17,22 @@ const CITE = /^\\[a-z]*cite/i;
  */
 export function citation(mark, keys, style) {
   if (CITE.test(mark)) {
-    const inner = mark.lastIndexOf("{") + 1;
-    return `${mark.slice(0, inner)}${withKeys(mark.slice(inner, -1).split(","), keys)}}`;
+    let filled = false;
+    return mark.replaceAll(/\{([^{}]*)\}/g, (group, inner) => {
+      const given = inner.split(",");
+      if (filled || !lacksKey(given)) return group;
+      filled = true;
+      return `{${withKeys(given, keys)}}`;
+    });
   }
   if (mark.startsWith("\\") || (style === "latex" && !mark.startsWith("[@"))) return `\\cite{${keys.join(",")}}`;
   return `[${keys.map((key) => `@${key}`).join("; ")}]`;
+}
+
+// Whether one of the keys is missing; a comma too many is no gap.
+function lacksKey(given) {
+  const missing = given.filter(isMissing);
+  return missing.some((key) => key.trim()) || missing.length === given.length;
 }
 
 // The keys of a command, with new ones in the place of the first that is missing.

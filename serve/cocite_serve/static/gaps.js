@@ -1,16 +1,20 @@
 // The gaps of a text: where a citation is missing.
 
-// As GAP_PATTERN of cocite_serve/http/pasted_text.py, which a test compares: both count the same gaps.
+// As GAP_PATTERN of cocite/drafts/gaps.py, which a test compares: both count the same gaps.
 const MISSING = String.raw`\?{1,9}|cite?|todo|tbd|missing|xxx`;
+const SPACE = String.raw`[ \t\r\n\xa0]`;
+const NOTES = String.raw`(?:\[[^\[\]{}]{0,200}\]){0,2}`;
+const MISSING_KEYS = String.raw`\{(?:${SPACE}{0,9}|(?:[^{},]{0,200},){0,30}${SPACE}{0,9}(?:${MISSING})${SPACE}{0,9}`
+  + String.raw`(?:,[^{},]{0,200}){0,30})\}`;
 export const GAP_PATTERN = [
-  String.raw`\[[ \t\r\n]*CIT[ \t\r\n]*\]`,
+  String.raw`\[${SPACE}{0,9}CIT${SPACE}{0,9}\]`,
   String.raw`(?<![A-Za-z0-9_])TARGETCIT(?![A-Za-z0-9_])`,
-  String.raw`\[@?\?{1,9}\]`,
+  String.raw`\[${SPACE}{0,9}@?\?{1,9}${SPACE}{0,9}\]`,
   String.raw`\[@\]`,
-  String.raw`[(\[][ \t\r\n]{0,9}citations?[ \t\r\n]{1,9}needed[ \t\r\n]{0,9}[)\]]`,
-  String.raw`\\(?!no)[a-z]{0,12}cite[a-z]{0,12}\*?(?:\[[^\[\]{}]{0,200}\]){0,2}`
-    + String.raw`\{(?:[ \t\r\n]{0,9}|(?:[^{},]{0,200},){0,30}[ \t\r\n]{0,9}(?:${MISSING})[ \t\r\n]{0,9}`
-    + String.raw`(?:,[^{},]{0,200}){0,30})\}`,
+  String.raw`[(\[]${SPACE}{0,9}citations?${SPACE}{1,9}needed${SPACE}{0,9}[)\]]`,
+  String.raw`\\(?!no)[a-z]{0,12}cites(?:\([^(){}]{0,200}\)){0,2}(?:${NOTES}\{[^{}]{0,200}\}){0,9}?`
+    + String.raw`${NOTES}${MISSING_KEYS}(?:${NOTES}\{[^{}]{0,200}\}){0,9}`,
+  String.raw`\\(?!no|set)[a-z]{0,12}cite(?!style|titlefont)[a-z]{0,12}\*?${NOTES}${MISSING_KEYS}`,
   String.raw`\\todo(?:\[[^\[\]{}]{0,200}\])?`
     + String.raw`\{(?=[^{}]{0,200}?(?<![A-Za-z0-9_])(?:cit(?:e|ation|ations|es|ing)?|refs?|references?)(?![A-Za-z0-9_]))`
     + String.raw`[^{}]{0,200}\}`,

@@ -477,6 +477,11 @@ RECOMMEND = [
         "Zotero: ",
     ),
     wrong(
+        "a bibliography of Zotero that does not run",
+        "recommend {gap_txt} --index {index} --bib zotero:",
+        "Zotero: ",
+    ),
+    wrong(
         "markup for a library",
         "recommend {gap_txt} --index {index} --have {page_xml}",
         "page.xml:1",

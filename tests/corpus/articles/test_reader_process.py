@@ -36,6 +36,14 @@ def test_what_cannot_be_read(data: bytes, reason: str) -> None:
         read_article(data, last_year=2030)
 
 
+def test_a_text_is_read_likewise() -> None:
+    text = b"Neural parsing of trees\nAnn Lee, 2020\nAbstract\nWe parse.\n1 Introduction\nAs [1] says.\n\fReferences\n"
+    article = read_article(text + b"[1] A. Lee. Trees of languages. 1999.\n\f", last_year=2030, is_text=True)
+    assert (article.title, article.abstract, article.year) == ("Neural parsing of trees", "We parse.", 2020)
+    assert article.references == ("A. Lee. Trees of languages. 1999.",)
+    assert article.paragraphs == (("1 Introduction", [("As ", ()), ("[1]", (0,)), (" says.", ())]),)
+
+
 def test_it_ends_in_time() -> None:
     with pytest.raises(InputError, match=r"^reading the PDF takes more than 1e-05 s \(leave it out, or"):
         read_article(PAPER, last_year=2030, seconds=0.00001)
@@ -51,7 +59,13 @@ def test_memory_that_runs_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         raise MemoryError
 
     monkeypatch.setattr("cocite.corpus.articles.pages.read_pages", exhausted)
-    job = {"data": base64.b64encode(PAPER).decode(), "last_year": 2030, "seconds": 60, "memory": 1 << 20}
+    job = {
+        "data": base64.b64encode(PAPER).decode(),
+        "last_year": 2030,
+        "is_text": False,
+        "seconds": 60,
+        "memory": 1 << 20,
+    }
     assert read_job(job)["error"]["message"] == "reading the PDF takes more than 1 MiB of memory"
 
 

@@ -212,9 +212,10 @@ def test_files_are_read_side_by_side_and_come_in_order(
     folder = write(tmp_path / "in", **{f"p{number:02}": b"x" for number in range(20)})
     begun: list[str] = []
 
-    def read(file: Path) -> Article:
+    def read(file: Path, is_text: bool) -> Article:
         begun.append(file.name)
         time.sleep(0.05 if file.name == "p00.pdf" else 0)
+        assert not is_text
         return Article(f"Title of {file.stem}")
 
     monkeypatch.setattr(pdf, "_article", read)
@@ -240,3 +241,24 @@ def test_the_metadata_is_read(tmp_path: Path) -> None:
     first = next(iter(open_source(folder)))
     assert isinstance(first, PaperRecord)
     assert (first.title, first.year) == ("NEURAL PARSING OF TREES", 2015)
+
+
+def test_a_folder_of_texts_of_pdfs_is_read_as_its_pdfs_are(tmp_path: Path) -> None:
+    def page(paper: str, year: int, body: str, reference: str) -> str:
+        listed = f"\fReferences\n[1] {reference}\n" if reference else ""
+        return f"{TITLES[paper]}\nSome Author, {year}\nAbstract\nWe say.\n1 Introduction\n{body}\n{listed}\f"
+
+    folder = tmp_path / "texts"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "bleu.txt").write_text(page("bleu", 2002, "We compare words.", ""))
+    reference = f"K. Papineni. {TITLES['bleu']}. In ACL, 2002."
+    (folder / "deep" / "attention.txt").write_text(
+        page("attention", 2017, "They are compared [1].", reference)
+    )
+    (folder / "broken.txt").write_bytes(b"\xff\xff")
+    (folder / "notes.md").write_text("Notes")
+    corpus = build(open_source(folder, "pdf-text"), tmp_path / "corpus")
+    assert corpus.ids(range(len(corpus))) == ["bleu", "deep/attention"]
+    assert corpus.ids(corpus.cites[1]) == ["bleu"]
+    assert [paper.year for paper in corpus.papers_at([0, 1])] == [2002, 2017]
+    assert hits(corpus)["malformed"] == 1

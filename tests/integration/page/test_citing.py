@@ -35,6 +35,7 @@ FORMS = [
     ("\\cite{}", "markdown", "\\cite{a,b}"),
     ("\\citep[see][p. 3]{?}", "latex", "\\citep[see][p. 3]{a,b}"),
     ("\\cite{lee99,?}", "markdown", "\\cite{lee99,a,b}"),
+    ("\\cites(c)()[x]{lee99,}[y]{?}{kim01}", "latex", "\\cites(c)()[x]{lee99,}[y]{a,b}{kim01}"),
     ("\\citep[see][]{?, lee99,TODO}", "latex", "\\citep[see][]{a, b, lee99}"),
     ("\\cite{a,?}", "latex", "\\cite{a,b}"),
     ("\\todo{cite}", "latex", "\\cite{a,b}"),

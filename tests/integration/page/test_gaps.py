@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from helpers.page import DRAFT, gap_button, search, settled, titles, use
 
-from cocite_serve.http.pasted_text import GAP, GAP_PATTERN, read_pasted
+from cocite.drafts.gaps import GAP, GAP_PATTERN
+from cocite_serve.http.pasted_text import read_pasted
 
 pytestmark = pytest.mark.integration
 expect = pytest.importorskip(
@@ -34,7 +35,7 @@ def test_the_page_and_the_server_find_the_same_gaps(page: Any) -> None:
         "[CIT]", "[cit ]", "TARGETCIT", "xTARGETCIT", "[?]", "[@?]", "[@]", "[@a]", "(citation needed)", "\\cite{}",
         "\\citep[see][]{?}", "\\cite{lee99}", "\\nocite{}", "\\todo{cite}", "\\todo{", "ref", "}", "{", "[", "]", "\\",
         "\u00e9", "\U0001f600", "\u017f", "\u212a", "\n", " ", "\\Citet*{TODO}", "\\todo[inline]{which reference?}",
-        "\\cite{lee99,?}", "\\cite{", ",", "?",
+        "\\cite{lee99,?}", "\\cite{", ",", "?", "\\cites(see)()[1]{lee99}", "{?}", "\\parencites", "\u00a0", "[ ? ]",
     ]  # fmt: skip
     texts = ["".join(generator.choices(parts, k=12)) for _ in range(500)]
     pattern, found = page.evaluate(

@@ -6,9 +6,9 @@ import numpy as np
 from helpers.api_backend import InProcess, client
 
 from cocite.corpus.starter.drafts import starter_drafts
+from cocite.drafts.gaps import GAP
 from cocite_serve.http.example_paths import examples_among
 from cocite_serve.http.papers import Papers
-from cocite_serve.http.pasted_text import GAP
 
 
 def test_an_index_of_the_starter_corpus_has_all_drafts(backend: InProcess) -> None:

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cocite.corpus.records import OTHER_MARK, TARGET_MARK
+from cocite.drafts.gaps import GAP
 from cocite.errors import InputError
 from cocite.text.gap_context import WINDOW
 from cocite_serve.http.manuscript import ABSTRACT_CHARS, parse_manuscript
-from cocite_serve.http.pasted_text import GAP
 
 
 def test_context_with_one_gap() -> None:

@@ -1,4 +1,4 @@
-"""Reads a PDF in a process of its own: see :mod:`cocite.bounded_process`."""
+"""Reads a PDF, or the text of one, in a process of its own: see :mod:`cocite.bounded_process`."""
 
 from __future__ import annotations
 
@@ -20,12 +20,18 @@ _ARTICLE: TypeAdapter[Article] = TypeAdapter(Article)
 
 
 def read_article(
-    data: bytes, *, last_year: int, seconds: float = MAX_SECONDS, memory: int = MEMORY
+    data: bytes,
+    *,
+    last_year: int,
+    is_text: bool = False,
+    seconds: float = MAX_SECONDS,
+    memory: int = MEMORY,
 ) -> Article:
-    """Read a PDF in another process.
+    """Read a PDF, or the text that another program took out of one, in another process.
 
     Args:
         data: the file.
+        is_text: whether it is a text.
         last_year: the latest year of publication that may be true.
         seconds: that the reading may take.
         memory: bytes that it may take.
@@ -43,6 +49,7 @@ def read_article(
     job = {
         "data": base64.b64encode(data).decode(),
         "last_year": last_year,
+        "is_text": is_text,
         "seconds": seconds,
         "memory": memory,
     }
@@ -56,15 +63,18 @@ def read_job(job: Mapping[str, Any]) -> dict[str, Any]:
     """What :func:`read_article` gets back: the article, or why it cannot be read.
 
     Example:
-        >>> read_job({"data": "", "last_year": 2030, "seconds": 5, "memory": MEMORY})["error"]["message"]
+        >>> job = {"data": "", "last_year": 2030, "is_text": False, "seconds": 5, "memory": MEMORY}
+        >>> read_job(job)["error"]["message"]
         'is no .pdf that can be read'
     """
     # Who waits for the answer needs no parser.
     from cocite.corpus.articles.pages import read_pages
+    from cocite.corpus.articles.text_pages import read_text_pages
 
     budget = ReadingBudget("", job["seconds"])
     try:
-        pages = read_pages(base64.b64decode(job["data"]), "", budget=budget)
+        read = read_text_pages if job["is_text"] else read_pages
+        pages = read(base64.b64decode(job["data"]), "", budget=budget)
         article = article_of(pages, last_year=job["last_year"], check=budget.check_time)
     except InputError as error:
         return error_answer(error)

@@ -15,10 +15,12 @@ format             source
 ``acl-anthology``  the XML of the ACL Anthology, a file for each collection
 ``grobid``         a folder of TEI that GROBID made of PDFs, a file for each paper
 ``pdf``            a folder of PDFs, a file for each paper
+``pdf-text``       a folder of the texts of PDFs, likewise
 ``hatten``         HAtten's ACL-200, FullTextPeerRead, RefSeer and arXiv: a folder of JSON files with splits
 ``bibtex``         BibTeX bibliographies
 ``ris``            RIS, of reference managers and publishers
 ``endnote``        EndNote's XML
+``zotero-rdf``     Zotero RDF
 ``csl-json``       CSL-JSON, of Zotero, Pandoc and citation processors
 ``csv``            tables: CSV, or with tabs or semicolons
 =================  ==============================================================================================
@@ -46,12 +48,13 @@ from cocite.corpus.importers.hatten import Hatten
 from cocite.corpus.importers.jsonl import NativeJSONL
 from cocite.corpus.importers.openalex import OpenAlex
 from cocite.corpus.importers.parquet import NativeParquet
-from cocite.corpus.importers.pdf import PDFs
+from cocite.corpus.importers.pdf import PDFs, PDFTexts
 from cocite.corpus.importers.ris import RIS
 from cocite.corpus.importers.semantic_scholar import SemanticScholar
 from cocite.corpus.importers.source import Source
 from cocite.corpus.importers.table import Table, parse_columns
 from cocite.corpus.importers.unarxive import UnarXive
+from cocite.corpus.importers.zotero_rdf import ZoteroRDF
 from cocite.errors import InputError, NotFoundError, nearest
 
 __all__ = ["FORMATS", "detect", "open_source"]
@@ -69,10 +72,12 @@ FORMATS: dict[str, Callable[[Path], Source]] = {
     "acl-anthology": ACLAnthology,
     "grobid": Grobid,
     "pdf": PDFs,
+    "pdf-text": PDFTexts,
     "hatten": Hatten,
     "bibtex": BibTeX,
     "ris": RIS,
     "endnote": EndNote,
+    "zotero-rdf": ZoteroRDF,
     "csl-json": CSL,
     "csv": Table,
 }

@@ -27,6 +27,7 @@ from cocite.corpus.importers.source import first_objects
 from cocite.corpus.importers.unarxive import UnarXive
 from cocite.corpus.importers.unknown_formats import describe_binary, describe_source, read_head
 from cocite.corpus.importers.xml_records import root_of
+from cocite.corpus.importers.zotero_rdf import ZoteroRDF
 from cocite.errors import InputError
 
 _BIBTEX = re.compile(r"(?m)^[ \t]*@[A-Za-z]+\s*[{(]\s*[^\s,{}()]+\s*,")
@@ -47,6 +48,7 @@ MARKUP: dict[str, Callable[[Element], bool]] = {
     "acl-anthology": ACLAnthology.recognises,
     "grobid": Grobid.recognises,
     "endnote": EndNote.recognises,
+    "zotero-rdf": ZoteroRDF.recognises,
 }
 """Format of XML -> whether an outermost element is that of it."""
 

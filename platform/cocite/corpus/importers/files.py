@@ -15,7 +15,7 @@ from cocite.errors import InputError
 SUFFIXES = (".jsonl", ".json", ".ndjson", ".bib")
 TABLES = (".ris", ".csv", ".tsv")
 """Suffixes of data where a folder has no file of those above: beside these they are notes or exports of the same."""
-MARKUP = (".xml",)
+MARKUP = (".xml", ".rdf")
 """Suffixes of data where a folder has no file of those above either: XML often describes data of another form."""
 DOCUMENTS = (".pdf",)
 """Suffixes of data where a folder has no file of those above: records say more of papers than their PDFs do."""

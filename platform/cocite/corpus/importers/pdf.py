@@ -1,4 +1,4 @@
-"""A folder of PDFs, one for each paper.
+"""A folder of PDFs, or of the texts that another program took out of them, one for each paper.
 
 The id of a paper is its file's name. References are links to papers of the same folder, as those of GROBID's TEI are.
 Each file is read once, in a process of its own; what was read waits on disk until all titles are known.
@@ -37,7 +37,6 @@ _FEW = 4
 """Words of a title from which on it is looked up where commas stand around it."""
 _AHEAD = 2
 """Files that wait for each reader."""
-_SUFFIXES = (*PACKED, ".pdf")
 _READ: TypeAdapter[Article | str] = TypeAdapter(Article | str)
 """An article, or why it cannot be read."""
 
@@ -56,6 +55,7 @@ class PDFs(WholeFiles):
 
     format = "pdf"
     suffixes = ".pdf"
+    is_text = False
 
     def __iter__(self) -> Iterator[Record]:
         self.done = 0
@@ -86,7 +86,7 @@ class PDFs(WholeFiles):
     def read(self, file: Path) -> Iterator[Record]:
         """The records of one file, whose references are found among no other papers."""
         self.name_file(file)
-        yield from self._paper(self._id(file), _article(file), NamedPapers())
+        yield from self._paper(self._id(file), _article(file, self.is_text), NamedPapers())
 
     def _records(self, spool: BinaryIO, papers: NamedPapers) -> Iterator[Record]:
         self.position.line = 0
@@ -102,7 +102,7 @@ class PDFs(WholeFiles):
         pool = ThreadPoolExecutor(readers)
         try:
             for number, file in enumerate(self.files):
-                waiting.append((file, pool.submit(_article, file)))
+                waiting.append((file, pool.submit(_article, file, self.is_text)))
                 if number >= readers * _AHEAD:
                     yield self._next(waiting)
             while waiting:
@@ -140,15 +140,32 @@ class PDFs(WholeFiles):
         yield from body.records(id_)
 
     def _id(self, file: Path) -> str:
-        return self.id_of(file, _SUFFIXES)
+        return self.id_of(file, (*PACKED, self.suffixes))
 
 
-def _article(file: Path) -> Article | str:
+class PDFTexts(PDFs):
+    """The same of files ``.txt``, such as ``pdftotext`` makes of PDFs, with a form feed behind each page.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from cocite.corpus.importers.pdf import PDFTexts
+        >>> Path("texts").mkdir()
+        >>> _ = Path("texts", "lee99.txt").write_text("On trees\\nAnn Lee, 1999\\nAbstract\\nWe draw.\\f")
+        >>> [(paper.id, paper.title, paper.year) for paper in PDFTexts(Path("texts"))]
+        [('lee99', 'On trees', 1999)]
+    """
+
+    format = "pdf-text"
+    suffixes = ".txt"
+    is_text = True
+
+
+def _article(file: Path, is_text: bool) -> Article | str:
     """What a file holds, or why it cannot be read."""
     try:
         with InputFile(file) as stream:
             data = stream.read(MAX_FILE_BYTES + 1)
-        return read_article(data, last_year=datetime.date.today().year + 1)
+        return read_article(data, last_year=datetime.date.today().year + 1, is_text=is_text)
     except InputError as error:
         return f"{error.message} ({error.hint})" if error.hint else error.message
 
