@@ -9,7 +9,7 @@ from cocite.corpus.history import History
 from cocite.errors import ConfigError, InputError
 from cocite.protocols import NO_ROW
 from cocite.sampling.draws import Draws
-from cocite.sampling.noise import NegativeSampler, NoiseDistribution, paper_counts
+from cocite.sampling.noise import NegativeSampler, NoiseDistribution
 
 POWERS = [0.0, 0.5, 0.75, 1.0, 2.0]
 
@@ -52,25 +52,6 @@ def test_negatives_follow_the_equation_without_what_is_forbidden(history: Histor
     contexts = np.full(10_000, context)
     drawn = NegativeSampler.of(history, power).draw(contexts, 4, Draws(1, 0, np.arange(len(contexts))))
     assert fits(drawn.ravel(), masses / masses.sum())
-
-
-@pytest.mark.parametrize(("power", "added"), [(0.0, 1.0), (0.75, 0.5)])
-def test_what_is_never_cited_is_drawn_where_something_is_added(
-    history: History, power: float, added: float
-) -> None:
-    counts = paper_counts(history, "occurrences", added=added)
-    uncited = history.citing & (history.occurrences == 0)
-    assert uncited.any()
-    later = ~history.citing & (history.occurrences == 0)
-    masses = np.array(
-        [
-            0.0 if late else (n + added * known) ** power
-            for n, known, late in zip(history.occurrences, history.citing, later, strict=True)
-        ]
-    )
-    noise = NoiseDistribution.of(counts, power)
-    assert fits(noise.draw(Draws(0, 0, np.arange(20_000)).uniform(4)).ravel(), masses / masses.sum())
-    assert np.array_equal(paper_counts(history, "occurrences"), history.occurrences)
 
 
 @pytest.mark.parametrize("power", [0.0, 0.75, 1.0])

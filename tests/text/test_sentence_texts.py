@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from cocite.errors import ConfigError
-from cocite.text.sentence_texts import SentenceReader, Surroundings, stretches, without_marks
+from cocite.text.sentence_texts import (
+    SentenceReader,
+    Surroundings,
+    stretches,
+    without_marks,
+    words_around_gap,
+)
 from cocite.text.wordpiece import train_wordpiece
 
 TEXT = "We parse a sentence as others do. It is fast. The parser is a model of words."
@@ -69,6 +75,33 @@ def test_surroundings_know_where_the_gap_is(tokenizer: Any) -> None:
     assert read(reader, some.sentences)[0] == "we parse ."
     assert len(Surroundings.none(3)) == 3
     assert len(reader.surroundings([])) == 0
+
+
+@pytest.mark.parametrize(
+    ("context", "words"),
+    [
+        ("It is fast. We parse as OTHERCIT and TARGETCIT do, see it.", "as and do, see"),
+        ("[CIT] parse a sentence", "parse a"),
+        ("A parser of [CIT]", "parser of"),
+        ("No gap is here.", ""),
+        ("", ""),
+    ],
+)
+def test_the_words_next_to_a_gap_are_those_on_either_side(context: str, words: str) -> None:
+    assert words_around_gap(context, 2) == words
+    assert words_around_gap(context, 0) == ""
+
+
+def test_words_next_to_gaps_are_sentences_of_their_own(tokenizer: Any) -> None:
+    reader = SentenceReader(tokenizer, 64)
+    texts = ["It is fast. We parse as [CIT] do.", "It is fast.", "[CIT] a model"]
+    found = reader.surroundings(texts, near=1)
+    assert found.near is not None
+    assert read(reader, found.near) == ["as do .", "", "a"]
+    some = found.take(np.array([2, 0]))
+    assert some.near is not None
+    assert read(reader, some.near) == ["a", "as do ."]
+    assert reader.surroundings(texts).take(np.array([1])).near is None
 
 
 def test_a_tokenizer_must_have_an_end(tokenizer: Any) -> None:

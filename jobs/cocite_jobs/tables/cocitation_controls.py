@@ -68,6 +68,10 @@ def _hierarchy(*overrides: str, pretraining: str = "") -> Control:
     return Control("hierarchy", "mp-bert4cr-hierarchy", overrides, pretraining)
 
 
+def _gap(*overrides: str) -> Control:
+    return Control("gap", "mp-bert4cr-gap", overrides)
+
+
 CONTROLS: dict[str, Control] = {
     "log-sum-exp, 3 positives": _loss("log-sum-exp", 3),
     "log-sum-exp, 0 positives": _loss("log-sum-exp", 0),
@@ -81,10 +85,16 @@ CONTROLS: dict[str, Control] = {
     "trunk only": _hierarchy("model.reads=trunk"),
     "fixed draw": _hierarchy("contexts.fixed=true"),
     "no abstract": _hierarchy("contexts.manuscript_abstract=0"),
+    "gap": _gap(),
+    "gap, not read": _gap("contexts.near=0"),
+    "gap, no hierarchy": _gap("model.document_layers=0"),
+    "gap, 3 positives": _gap("positives.count=3"),
+    "gap, all words": _gap("model.word_dropout=0"),
 }
 """Row -> how it is trained; the first of a group is what the others are compared with. With ``no abstract`` the
 manuscript's own title and abstract are not read, as in the paper; ``hierarchy of words`` has layers over sentences that
-are means of word vectors, without a trunk."""
+are means of word vectors, without a trunk. Rows of ``gap`` differ from ``mp-bert4cr-gap``, which reads the words next
+to a gap once more."""
 
 
 def train_controls(

@@ -38,18 +38,15 @@ def powers(counts: NDArray[Any], power: float) -> NDArray[np.float64]:
     return np.where(counts > 0, np.asarray(counts, np.float64) ** power, 0.0)
 
 
-def paper_counts(history: History, count: Count, *, added: float = 0.0) -> NDArray[Any]:
+def paper_counts(history: History, count: Count) -> NDArray[np.int32]:
     """(N,) the counts of Eq. 2.
 
     Args:
         history: the known citations.
         count: ``occurrences`` is the paper's count; with ``papers``, a paper that is cited ten times by one other
             counts once.
-        added: to the count of each paper of the history, so that one that is never cited can be drawn too; 0 in the
-            paper.
     """
-    counts = history.occurrences if count == "occurrences" else history.in_citations
-    return counts + added * history.citing if added else counts
+    return history.occurrences if count == "occurrences" else history.in_citations
 
 
 @dataclass(frozen=True)

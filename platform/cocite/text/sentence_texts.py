@@ -33,6 +33,20 @@ def without_marks(sentence: str) -> str:
     return strip_marks(_BODY_MARK.sub(" ", sentence))
 
 
+def words_around_gap(context: str, most: int) -> str:
+    """At most ``most`` words on each side of the gap of a context, without citation marks; empty where it has no gap.
+
+    Example:
+        >>> words_around_gap("Of OTHERCIT and the parser of TARGETCIT, we take the second.", 2)
+        'parser of , we'
+    """
+    gap = _GAP.search(context)
+    if gap is None or not most:
+        return ""
+    before, after = (without_marks(part).split() for part in (context[: gap.start()], context[gap.end() :]))
+    return " ".join([*before[-most:], *after[:most]])
+
+
 @dataclass(frozen=True)
 class Surroundings:
     """The texts around n gaps, as sentences of tokens, for gaps whose sentence is not in the body of a paper.
@@ -42,6 +56,7 @@ class Surroundings:
         indptr: (n + 1,) int64 position of each text's first sentence.
         gap: (n,) int64 which of its sentences contains the gap; 0 where there is no sentence.
         numbers: (S,) int64 which of the sentences of a larger one these are; None: all, in order.
+        near: n sentences of the words next to each gap; None: these are not read.
 
     Example:
         >>> sentences = TokenLists.of([[5, 2], [6, 2], [7, 2]])
@@ -54,6 +69,7 @@ class Surroundings:
     indptr: NDArray[np.int64]
     gap: NDArray[np.int64]
     numbers: NDArray[np.int64] | None = None
+    near: TokenLists | None = None
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -63,7 +79,8 @@ class Surroundings:
         first, counts = self.indptr[positions], self.indptr[positions + 1] - self.indptr[positions]
         at = spans(np.asarray(first, np.int64), np.asarray(counts, np.int64))
         numbers = at if self.numbers is None else self.numbers[at]
-        return Surroundings(self.sentences.take(at), bounds(counts), self.gap[positions], numbers)
+        near = None if self.near is None else self.near.take(np.asarray(positions, np.int64))
+        return Surroundings(self.sentences.take(at), bounds(counts), self.gap[positions], numbers, near)
 
     @classmethod
     def none(cls, count: int) -> Surroundings:
@@ -169,10 +186,18 @@ class SentenceReader:
         """Tokenise body sentences without their citation marks; returns as :meth:`abstracts`."""
         return self._tokenise_groups([[without_marks(sentence) for sentence in paper] for paper in papers])
 
-    def surroundings(self, contexts: Iterable[str]) -> Surroundings:
+    def near(self, contexts: Iterable[str], most: int) -> TokenLists:
+        """Tokenise at most ``most`` words on each side of the gap of each context, as a sentence."""
+        return self.tokens([words_around_gap(context, most) for context in contexts])
+
+    def surroundings(self, contexts: Sequence[str], *, near: int = 0) -> Surroundings:
         """Tokenise contexts with a gap that reads ``TARGETCIT`` or ``[CIT]``; without one, the middle sentence counts.
 
         Marks are words while a context is split into sentences, and are then removed.
+
+        Args:
+            contexts: the texts.
+            near: most words on each side of a gap that are a sentence of their own; 0: there is none.
         """
         split = split_sentences(contexts)
         gaps = [
@@ -180,7 +205,8 @@ class SentenceReader:
             for text in split
         ]
         tokens, indptr = self.bodies(split)
-        return Surroundings(tokens, indptr, np.array(gaps, np.int64))
+        words = self.near(contexts, near) if near else None
+        return Surroundings(tokens, indptr, np.array(gaps, np.int64), near=words)
 
     def _tokenise_groups(self, texts: Sequence[Sequence[str]]) -> tuple[TokenLists, NDArray[np.int64]]:
         counts = np.fromiter(map(len, texts), np.int64, len(texts))

@@ -119,6 +119,15 @@ def test_each_control_differs_from_its_groups_first_by_one_thing() -> None:
         for section, values in changed.items():
             data[section] |= values
         assert recipes[name].model_dump(mode="json") == data, name
+    gap = recipes["gap"].model_dump(mode="json")
+    for name, section, key, value in (
+        ("gap, not read", "contexts", "near", 0),
+        ("gap, no hierarchy", "model", "document_layers", 0),
+        ("gap, 3 positives", "positives", "count", 3),
+        ("gap, all words", "model", "word_dropout", 0.0),
+    ):
+        assert gap[section][key] != value
+        assert recipes[name].model_dump(mode="json") == {**gap, section: {**gap[section], key: value}}, name
     pretraining = load_recipe("mp-bert4cr-hierarchy-pretraining")
     assert pretraining.sentence_vectors == hierarchy.sentence_vectors  # type: ignore[attr-defined]
     assert pretraining.texts == hierarchy.texts  # type: ignore[attr-defined]

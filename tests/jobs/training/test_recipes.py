@@ -48,6 +48,8 @@ def test_overrides_and_values_change_a_recipe(tmp_path: Path) -> None:
 
 PAPER_VALUES: dict[str, dict[str, Any]] = {
     "mp-bert4cr": {
+        "contexts.near": 0,
+        "model.word_dropout": 0.0,
         "negatives.counted": "occurrences",
         "negatives.spare_manuscript": False,
         "negatives.shared": False,

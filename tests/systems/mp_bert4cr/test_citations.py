@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from helpers.small_mp_bert4cr import mp_bert4cr_recipe
 
 from cocite.artifacts import seal, verify
@@ -14,11 +15,15 @@ from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.manifests import read_manifest
 from cocite.sampling.draws import Draws
 from cocite.sampling.noise import NegativeSampler
-from cocite.systems.mp_bert4cr.citations import KIND, Citations, load, prepare
+from cocite.systems.mp_bert4cr.citations import KIND, Citations, load, prepare, with_near
 from cocite.systems.mp_bert4cr.cocitations import CocitationSampler
+from cocite.systems.mp_bert4cr.dynamic_context import DynamicContext
+from cocite.systems.mp_bert4cr.encoder_inputs import EncoderInputs
 from cocite.systems.mp_bert4cr.examples import CitationExamples
 from cocite.systems.mp_bert4cr.recipe import MpBert4crRecipe
 from cocite.systems.mp_bert4cr.sentence_texts import load_from_model_folder
+from cocite.text.queries import context_queries
+from cocite.text.sentence_texts import SentenceReader
 from cocite.training.gaps import Gaps
 from cocite.training.periods import Periods
 
@@ -77,6 +82,26 @@ def test_the_same_is_drawn_as_from_the_history(
     dev = Gaps.sample(corpus, periods.dev, recipe.dev_contexts)
     assert np.array_equal(citations.dev.positions, dev.positions)
     assert np.array_equal(citations.dev.cited.indices, dev.cited.indices)
+
+
+def test_words_next_to_gaps_are_read_as_in_use(corpus: Corpus, model: Path) -> None:
+    """A manuscript of training, of which nothing is drawn, is the document that the exported encoder reads."""
+    settings = {"near": 4, "earlier": 0, "manuscript_abstract": 2}
+    recipe = mp_bert4cr_recipe(contexts=settings)
+    citations = made(recipe, corpus, model)
+    texts = with_near(load_from_model_folder(model, corpus), citations.near)
+    positions = np.arange(60)
+    trained = DynamicContext(recipe.contexts, texts).contexts(positions, Draws(0, 0, positions))
+    inputs = EncoderInputs(SentenceReader(texts.tokenizer, 24), recipe.contexts, title=True, sentences=12)
+    queries = context_queries(corpus, positions)
+    used = inputs.gaps(queries, corpus)
+    for name in ("ids", "sentences", "documents"):
+        assert torch.equal(getattr(used, name), getattr(trained, name))
+    near = inputs.reader.near([query.context for query in queries], 4)
+    assert near.counts.max() > 5
+    for number, sentence in enumerate(trained.documents[:-1].tolist()):
+        low, high = trained.sentences[sentence : sentence + 2].tolist()
+        assert trained.ids[low:high].tolist() == near[number].tolist()
 
 
 def test_they_are_mapped(corpus: Corpus, model: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -178,6 +179,20 @@ def test_a_manuscript_from_elsewhere_is_the_text_around_its_gap() -> None:
         [CONTEXTS + 1, CONTEXTS + 2, CONTEXTS + 3],
         [0],
     ]
+
+
+def test_the_words_next_to_a_gap_come_before_all_else() -> None:
+    near = lists(40_000, len(TEXTS.contexts))
+    texts = replace(TEXTS, contexts=replace(TEXTS.contexts, near=near))
+    settings = DynamicContextSettings(earlier=4, manuscript_abstract=2, near=3)
+    contexts = np.array([3, 0, 7, 9])
+    found = DynamicContext(settings, texts).contexts(contexts, draws(4))
+    without = read(DynamicContext(settings, TEXTS).contexts(contexts, draws(4)))
+    assert read(found) == [
+        [40_000 + context, *rest] for context, rest in zip(contexts.tolist(), without, strict=True)
+    ]
+    expected = DynamicContext(settings, texts).context_tokens()
+    assert np.array_equal(expected, DynamicContext(settings, TEXTS).context_tokens() + near.counts)
 
 
 def test_a_known_sentence_is_read_in_the_body_though_a_text_is_given() -> None:

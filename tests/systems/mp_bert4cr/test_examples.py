@@ -42,18 +42,6 @@ def test_negatives_are_counted_and_spared_as_the_recipe_says(corpus: Corpus, fol
     assert not (sample.negatives[:, :, None] == sample.positives[:, None]).any()
 
 
-def test_papers_that_none_cites_are_negatives_where_the_recipe_adds_to_their_counts(
-    corpus: Corpus, folder: Path
-) -> None:
-    task = prepared_task(
-        mp_bert4cr_recipe(negatives={"added": 1.0, "power": 0.0, "count": 4}), corpus, folder
-    )
-    sample = task.examples.sample(np.arange(len(task.examples)), 0)
-    uncited = task.examples.citations.often[sample.negatives] == 0
-    assert 0.02 < uncited.mean() < 0.98
-    assert corpus.years[sample.negatives[uncited]].max() <= 2015
-
-
 def test_an_example_hangs_on_seed_epoch_and_number_alone(corpus: Corpus, folder: Path) -> None:
     task = prepared_task(mp_bert4cr_recipe(), corpus, folder)
     together, alone = task.collate(np.array([4, 9, 2]), 1), task.collate(np.array([9]), 1)

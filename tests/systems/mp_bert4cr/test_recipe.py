@@ -16,6 +16,14 @@ from cocite.errors import ConfigError
         ({"texts": {"sentence_tokens": 30}}, r"texts\.sentence_tokens is 30, and the model reads 24"),
         ({"contexts": {"body": 18}}, "documents of 22 sentences, and the model reads 12"),
         ({"contexts": {"earlier": 10, "body": 2}}, "documents of 13 sentences, and the model reads 12"),
+        (
+            {"contexts": {"near": 2, "earlier": 9, "body": 2}},
+            "documents of 13 sentences, and the model reads 12",
+        ),
+        (
+            {"contexts": {"near": 2}, "texts": {"trunk": {"encoder": "masked-lm"}}},
+            r"contexts\.near is for models that read no trunk",
+        ),
         ({"bag_epochs": 1, "model": {"norm": "post"}}, "bag_epochs is for a model with norm: pre"),
         (
             {"pretrained_branches": 0.5, "model": {"norm": "post"}},

@@ -5,7 +5,7 @@ It is made once, before workers start. A worker keeps none of it in memory, so i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from pydantic import Field
 
 from cocite.array_files import require_fit
 from cocite.artifacts import load_array
-from cocite.bounds import Factor, Power, Total
+from cocite.bounds import Power, Total
 from cocite.config import Settings
 from cocite.corpus.context_links import ContextLinks
 from cocite.corpus.csr import CSR
@@ -24,13 +24,19 @@ from cocite.sampling.noise import POWER, Count, NoiseDistribution, paper_counts
 from cocite.systems.mp_bert4cr.cocitations import CocitationMasses
 from cocite.systems.mp_bert4cr.dynamic_context import DynamicContext, DynamicContextSettings
 from cocite.systems.mp_bert4cr.sentence_texts import SentenceTextSettings, load_from_model_folder
-from cocite.text.sentence_texts import SentenceTexts
+from cocite.text.sentence_texts import SentenceReader, SentenceTexts
+from cocite.text.token_files import TokenListWriter, load_token_lists
+from cocite.text.token_lists import TokenLists
 from cocite.training.gaps import Gaps
 from cocite.training.input_artifacts import Advance, Stage, find_input, make_input, open_input
 from cocite.training.periods import Periods
 
 KIND = "citations"
 """Kind of the artifact, and its name in a model folder."""
+NEAR = "near"
+"""Name of the files of the words next to gaps."""
+BLOCK = 8192
+"""Contexts whose texts are in memory at a time."""
 
 
 class CitationSettings(Settings):
@@ -53,8 +59,6 @@ class CitationSettings(Settings):
     """Power of the citation counts (Eq. 2)."""
     counted: Count = "papers"
     """What Eq. 2 counts."""
-    added: Factor = 0.0
-    """Added to the counts of Eq. 2."""
     drawn: int = Field(0, ge=0, le=20_000)
     """Papers that are drawn for each example."""
 
@@ -73,6 +77,7 @@ class Citations:
         cocitations: of the training period.
         noise: of the training period.
         dev: the dev queries.
+        near: the words next to the gap of each of the corpus' contexts; None: they are not read.
 
     Example:
         >>> import tempfile
@@ -99,6 +104,7 @@ class Citations:
     cocitations: CocitationMasses
     noise: NoiseDistribution
     dev: Gaps
+    near: TokenLists | None = None
 
     def __len__(self) -> int:
         return len(self.contexts)
@@ -137,9 +143,10 @@ def prepare(
         owner, targets = known.cited.gather(np.arange(len(known)))
         dev = Gaps.sample(corpus, periods.dev, settings.dev_contexts)
         masses = CocitationMasses.of(history, settings.positive_power)
-        counts = paper_counts(history, settings.counted, added=settings.added)
-        noise = NoiseDistribution.of(counts, settings.negative_power)
+        noise = NoiseDistribution.of(paper_counts(history, settings.counted), settings.negative_power)
         texts = load_from_model_folder(folder.parent, corpus)
+        if settings.contexts.near:
+            texts = _with_near(settings, texts, corpus, to)
         arrays = {
             "contexts.citing": links.citing,
             "contexts.sentences": np.asarray(corpus.contexts.column("sentence"), np.int32),
@@ -163,6 +170,23 @@ def prepare(
         advance(len(known))
 
     return make_input(KIND, settings, corpus, folder, write)
+
+
+def _with_near(
+    settings: CitationSettings, texts: SentenceTexts, corpus: Corpus, folder: Path
+) -> SentenceTexts:
+    """Write the words next to the gap of each context, and return the texts with them."""
+    reader = SentenceReader(texts.tokenizer, settings.texts.sentence_tokens)
+    with TokenListWriter(folder, NEAR, len(texts.tokenizer)) as writer:
+        for start in range(0, len(corpus.contexts), BLOCK):
+            rows = np.arange(start, min(start + BLOCK, len(corpus.contexts)))
+            writer.add(reader.near(corpus.contexts.take("text", rows), settings.contexts.near))
+    return with_near(texts, load_token_lists(folder, NEAR))
+
+
+def with_near(texts: SentenceTexts, near: TokenLists | None) -> SentenceTexts:
+    """The same texts with the words next to the gap of each context; None: without them."""
+    return replace(texts, contexts=replace(texts.contexts, near=near))
 
 
 def _of_lists(name: str, lists: CSR) -> dict[str, NDArray[Any]]:
@@ -216,6 +240,7 @@ def load(model_folder: Path, corpus: Corpus, settings: CitationSettings) -> Cita
         masses,
         noise,
         Gaps(positions, get("dev.citing"), lists("dev.cited", len(positions))),
+        load_token_lists(folder, NEAR) if settings.contexts.near else None,
     )
     fits = (
         len(citing) == len(found.sentences) == len(corpus.contexts)
@@ -223,6 +248,7 @@ def load(model_folder: Path, corpus: Corpus, settings: CitationSettings) -> Cita
         and len(found.often) == len(corpus)
         and len(masses.masses) == len(masses.pairs.indices) == len(masses.ends) - 1
         and len(noise.rows) == len(noise.masses) == len(noise.ends)
+        and (found.near is None or len(found.near) == len(citing))
         and len(found.dev.citing) == len(positions)
     )
     require_fit(fits, folder)

@@ -44,6 +44,9 @@ class DynamicContextSettings(Settings):
     """Sentences drawn from a paper's body."""
     manuscript_abstract: TextLengthOrNone = 0
     """Sentences of the manuscript's own title and abstract that are read before all others; none in the paper."""
+    near: TextLengthOrNone = 0
+    """Words on each side of a gap that are read once more, as a sentence of their own before all others. The paper has
+    none: it reads the same of all citations of a sentence."""
     fixed: bool = False
     """Whether the same sentences are drawn each time: the *no_dynamic* variant of the paper's ablation."""
 
@@ -141,7 +144,7 @@ class DynamicContext:
             positions: (n,) the position of the citing sentence in the body, as in the store; -1 where it is unknown:
                 then no sentence of the body counts as earlier.
             draws: the random numbers of n documents.
-            surroundings: n texts around the citations.
+            surroundings: n texts around the citations, with the words next to them where these are to be read.
         """
         papers, wanted = np.asarray(citing, np.int64), np.asarray(positions, np.int64)
         settings, texts = self.settings, self.texts
@@ -162,9 +165,12 @@ class DynamicContext:
         own_high = np.where(outside, np.minimum(middle + settings.around + 1, own.indptr[1:]), 0)
         stop = np.where(inside, low, self._first_at_or_after(first, end, wanted - settings.around))
         earlier = np.maximum(stop - first, 0)
+        each = np.arange(len(papers))
+        near = [] if own.near is None else [_Part(own.near, each, each)]
         return self._documents(
             len(papers),
             [
+                *near,
                 self._heads(papers, settings.manuscript_abstract),
                 self._drawn(
                     first,
@@ -232,6 +238,8 @@ class DynamicContext:
         near = (np.minimum(number + settings.around + 1, first + count) - low) * mean
         own = bounds(texts.contexts.sentences.counts)[texts.contexts.indptr]
         read = np.minimum(low - first, settings.earlier) * mean + np.where(np.diff(own), np.diff(own), near)
+        if texts.contexts.near is not None:
+            read = read + texts.contexts.near.counts
         return np.asarray(np.maximum(self._head_tokens(settings.manuscript_abstract)[citing] + read, 1.0))
 
     def _head_tokens(self, most: int) -> NDArray[np.int64]:

@@ -113,7 +113,7 @@ class EncoderInputs:
         positions = np.where(known, positions, np.diff(texts.body_indptr)[citing] + self.settings.around)
         contexts = [query.context for query in queries]
         draws = Draws(0, 0, _numbers(contexts))
-        around = self.reader.surroundings(contexts)
+        around = self.reader.surroundings(contexts, near=self.settings.near)
         return DynamicContext(self.settings, texts).manuscripts(citing, positions, draws, around)
 
     @staticmethod

@@ -22,8 +22,7 @@ class MpBert4crModelSettings(HierarchicalSettings):
     """Whether both encoders have the same word vectors; in the paper each has its own. Shared ones are trained by
     manuscripts and papers alike."""
     word_dropout: ProperShare = 0.0
-    """Share of the tokens of manuscripts and papers that training leaves out; none in the paper. A model of few layers
-    then learns to tell a paper by any part of its words."""
+    """Share of the tokens of manuscripts and papers that training leaves out; none in the paper."""
 
 
 class MpBert4cr(nn.Module):

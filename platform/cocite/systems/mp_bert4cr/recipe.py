@@ -68,9 +68,6 @@ class NegativeSettings(Settings):
     """Power of the citation counts (Eq. 2)."""
     counted: Count = "papers"
     """What Eq. 2 counts: ``occurrences`` of a paper as a citation, as in the paper, or ``papers`` that cite it."""
-    added: Factor = 0.0
-    """Added to the count of each paper of the training period, so that those that none cites are drawn as negatives
-    too; all papers are candidates later. In the paper what is never cited is never a negative."""
     spare_manuscript: bool = True
     """Whether all that the manuscript cites is spared, and not only what the context cites and the positives drawn. In
     the paper a citation elsewhere in the manuscript may be a negative."""
@@ -159,7 +156,6 @@ class MpBert4crRecipe(Settings):
             positive_power=self.positives.power,
             negative_power=self.negatives.power,
             counted=self.negatives.counted,
-            added=self.negatives.added,
             drawn=self.drawn_positives + self.negatives.count,
         )
 
@@ -188,6 +184,8 @@ class MpBert4crRecipe(Settings):
     def _fitting(self) -> MpBert4crRecipe:
         if self.model.reads == "trunk" and not self.texts.trunk.is_there:
             raise ValueError("model.reads is trunk, and there is none (texts.trunk.encoder)")
+        if self.contexts.near and self.sentence_vectors is not None:
+            raise ValueError("contexts.near is for models that read no trunk: set model.reads to words")
         if self.texts.sentence_tokens > self.model.sentence_tokens:
             raise ValueError(
                 f"texts.sentence_tokens is {self.texts.sentence_tokens}, and the model reads "
@@ -198,7 +196,7 @@ class MpBert4crRecipe(Settings):
         if self.pretrained_branches < 1 and self.model.norm != "pre":
             raise ValueError("pretrained_branches is for a model with norm: pre: set it to 1")
         c = self.contexts
-        most = max(c.manuscript_abstract + c.earlier + 2 * c.around + 1, c.abstract + c.body)
+        most = max(bool(c.near) + c.manuscript_abstract + c.earlier + 2 * c.around + 1, c.abstract + c.body)
         if most > self.model.sentences:
             raise ValueError(
                 f"contexts asks for documents of {most} sentences, and the model reads {self.model.sentences} "

@@ -32,6 +32,7 @@ def build(recipe: MpBert4crRecipe, corpus: Corpus, model_folder: Path) -> MpBert
     """
     found = citations.load(model_folder, corpus, recipe.citations)
     texts = load_from_model_folder(model_folder, corpus, of_contexts=(found.links.citing, found.sentences))
+    texts = citations.with_near(texts, found.near)
     recipe, texts = with_sentence_vectors(recipe, corpus, model_folder, texts)
     task = (SharedNegativesTask if recipe.negatives.shared else MpBert4crTask)(recipe, corpus, found, texts)
     initialise(task.model, recipe, model_folder, corpus, texts)
