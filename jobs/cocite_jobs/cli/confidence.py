@@ -34,6 +34,14 @@ def confidence(
     sample: SampleOption = None,
     seed: SeedOption = 0,
     candidates: CandidatesOption = "older",
+    year_from: Annotated[
+        int | None,
+        typer.Option(min=0, max=9999, help="Earliest year of the candidates, as a request names it."),
+    ] = None,
+    year_to: Annotated[
+        int | None,
+        typer.Option(min=0, max=9999, help="Latest year of the candidates, as a request names it."),
+    ] = None,
     depth: Annotated[
         int | None, typer.Option(min=1, max=100_000, help="Candidates of the second stage [default: 300].")
     ] = None,
@@ -64,6 +72,8 @@ def confidence(
         "sample": sample or "all",
         "seed": seed,
         "candidates": candidates,
+        "year_from": year_from or "any",
+        "year_to": year_to or "any",
         "depth": depth or "default",
         "rerank": "default" if rerank is None else rerank,
     }
@@ -82,6 +92,7 @@ def confidence(
             depth=depth,
             rerank=rerank,
             candidates=candidates,
+            years=(year_from, year_to),
             saved=index,
             bars=progress_bar,
         )

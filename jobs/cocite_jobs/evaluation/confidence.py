@@ -62,6 +62,7 @@ def evaluate_confidence(
     depth: int | None = None,
     rerank: int | None = None,
     candidates: CandidateScope = "older",
+    years: tuple[int | None, int | None] = (None, None),
     saved: Path | None = None,
     bars: ProgressBars = no_bars,
 ) -> MeasuredConfidence:
@@ -77,6 +78,7 @@ def evaluate_confidence(
         depth: candidates of the second stage; the usual number by default.
         rerank: candidates that the cross-encoder reads, where one does; the calibrated number by default.
         candidates: ``older``: papers of the query's year and earlier, as requests ask for; ``all``.
+        years: the earliest and the latest year of a candidate, as a request names them; None: not named.
         saved: an index folder of the same corpus, whose vectors and word statistics are reused.
         bars: of each step.
 
@@ -100,6 +102,8 @@ def evaluate_confidence(
         rerank=(final.rerank if final else 0) if rerank is None else rerank,
         evidence=False,
         candidates=candidates,
+        year_from=years[0],
+        year_to=years[1],
     )
     with bars("ranking", len(queries)) as advance:
         data, probabilities, stage = _ranked(first, second, queries, options, advance)
@@ -125,6 +129,7 @@ def evaluate_confidence(
             "seed": seed,
             "history_until": str(history.year),
             "candidates": candidates,
+            "years": f"{years[0] or ''} to {years[1] or ''}".strip() if any(years) else "all",
             "depth": options.depth,
             "last_stage": stage,
         },
@@ -143,12 +148,17 @@ def evaluate_confidence(
 def _ranked(
     first: FirstStage, second: SecondStage, task: EvalTask, options: Options, advance: Advance
 ) -> tuple[ScoredQueries, NDArray[np.float64], str]:
-    """The candidates with their last scores, their probabilities (Q, k), and the name of the last stage."""
+    """The candidates with their last scores, their probabilities (Q, k), and the name of the last stage.
+
+    The probabilities are those of a request without years: with years an answer has none, and this is how that is known
+    to be right.
+    """
     scores, labels, values, stage = [], [], [], ""
+    asked = replace(options, year_from=None, year_to=None)
     for start in range(0, len(task), BATCH):
         block: Sequence[Query] = task.queries[start : start + BATCH]
         found = first.retrieve(block, options)
-        stages = second.with_confidence(block, found, second.scores(block, found, options), options)
+        stages = second.with_confidence(block, found, second.scores(block, found, options), asked)
         rows = found.top.rows
         [stage] = stages.orders.values()
         indptr = task.relevant.indptr[start : start + len(block) + 1]

@@ -201,6 +201,12 @@ def test_the_command_measures_a_model_and_draws_its_diagram(
     assert [row["ranks"] for row in report["tables"]["calibration"]] == ["1 to 20", "1", "2 to 5", "6 to 20"]
     assert sum(row["papers"] for row in report["tables"]["reliability"]) == 20 * 20
     assert svg.read_text().startswith("<svg")
+    code, out, err = call(capsys, *line, *more, "--year-from", 2000, "--year-to", 2008)
+    assert code == 0, err
+    chosen = json.loads(out)
+    assert (report["years"], chosen["years"]) == ("all", "2000 to 2008")
+    cited = [each["tables"]["calibration"][0]["cited"] for each in (report, chosen)]
+    assert cited[0] != cited[1]
     code, _, err = call(capsys, *line, "--task", "local", "--sample", 5, "--depth", 40)
     assert code == 2
     assert "holds no calibration for local queries whose last stage is first-stage" in err

@@ -3,12 +3,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers.noisy_cross_encoder import NoisyCrossEncoder
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cocite.corpus.records import PaperRecord
 from cocite.drafts.draft import Kind
 from cocite.pipeline.recommender import Recommender
+from cocite.pipeline.second_stage import SecondStage
 from cocite_serve.editors import completions
 from cocite_serve.editors.completions import MAX_ITEMS, Completer, Offer, fits, words_of
 from cocite_serve.editors.cursor import find_spot
@@ -30,6 +32,18 @@ def test_the_papers_are_those_that_the_recommender_gives(completer: Completer) -
     ranked = completer.recommender.recommend(query)
     assert [offer.paper.id for offer in found] == [paper.id for paper in ranked[:MAX_ITEMS]]
     assert all(offer.is_new and offer.evidence is not None for offer in found)
+
+
+def test_a_cross_encoder_is_left_out_for_it_takes_longer_than_an_author_waits(completer: Completer) -> None:
+    plain = completer.recommender
+    reader = NoisyCrossEncoder(plain.index.corpus)
+    second = SecondStage(plain.index, cross_encoder=reader)
+    with_reader = Completer(Recommender(plain.first, second))
+    text = SENTENCE + "\\cite{"
+    assert [offer.key for offer in offers(with_reader, text)] == [
+        offer.key for offer in offers(completer, text)
+    ]
+    assert reader.pairs == 0
 
 
 def test_what_is_typed_chooses_by_key_title_author_and_year(completer: Completer) -> None:
