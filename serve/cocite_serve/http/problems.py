@@ -195,14 +195,20 @@ def require_release(release: str | None, loaded: Sequence[str] = ("served",)) ->
         raise InputError(f"no release {release!r} is loaded; {there_are}", where="release")
 
 
+def log_defect(request: Request, error: Exception) -> str:
+    """Note in the logs that a request met a defect; returns the id under which they have it."""
+    context = context_of(request.scope)
+    context.facts["error"] = describe(error)
+    # An error's own words may quote the request: this log has its class alone, the gateway's the places too.
+    LOG.error("request %s failed: %s", context.id, type(error).__qualname__)
+    return context.id
+
+
 def add_handlers(app: FastAPI, settings: ServeSettings) -> None:
     """Respond to every error of the application with a :class:`~cocite_serve.http.schemas.Problem`."""
 
     def failed(request: Request, error: Exception) -> Response:
-        context = context_of(request.scope)
-        context.facts["error"] = describe(error)
-        # An error's own words may quote the request: this log has its class alone, the gateway's the places too.
-        LOG.error("request %s failed: %s", context.id, type(error).__qualname__)
+        log_defect(request, error)
         return problem(request.scope, 500, FAILED)
 
     @app.exception_handler(RequestValidationError)
