@@ -90,11 +90,8 @@ def text_router(service: Service) -> APIRouter:
             _check_lengths([text.title, text.abstract, text.context], f"texts.{index}", limits.text_chars)
         backend = service.current()
         encoder = text_calls.require_encoder(await backend.facts(), request.encoder)
-        if request.read_as == "paper" and request.texts and not encoder.encodes_papers:
-            raise text_calls.NoModelError(
-                f"{encoder.name} encodes papers of the index alone; send their ids, or read_as: query",
-                where="read_as",
-            )
+        if request.read_as == "paper" and request.texts:
+            text_calls.require_papers(encoder, "read_as")
         work = EmbedWork(
             encoder.name,
             tuple(map(_query, texts)),
