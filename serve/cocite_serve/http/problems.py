@@ -5,7 +5,6 @@ No ``from __future__ import annotations`` here: FastAPI reads this module.
 
 import logging
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -177,22 +176,6 @@ def check_lengths(values: list[str], name: str, limits: Limits) -> None:
     """Refuse a list of names or ids that has a too long one."""
     if any(len(value) > limits.title_chars for value in values):
         raise InputError(f"a value may have at most {limits.title_chars:,} characters", where=name)
-
-
-def require_release(release: str | None, loaded: Sequence[str] = ("served",)) -> None:
-    """Refuse a request that names a release which is not loaded.
-
-    Args:
-        release: that the request names; None: it names none.
-        loaded: the names that there are.
-
-    Raises:
-        InputError: names the field (``where``), and the names that there are.
-    """
-    if release is not None and release not in loaded:
-        names = " and ".join(repr(name) for name in loaded)
-        there_are = f"the names are {names}" if len(loaded) > 1 else f"the only name is {names}"
-        raise InputError(f"no release {release!r} is loaded; {there_are}", where="release")
 
 
 def log_defect(request: Request, error: Exception) -> str:
