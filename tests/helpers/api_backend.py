@@ -19,7 +19,7 @@ from cocite_serve.http.backend import Backend
 from cocite_serve.http.conversion import Answer
 from cocite_serve.http.deadline import Deadline
 from cocite_serve.http.papers import Papers
-from cocite_serve.http.problems import require_release
+from cocite_serve.http.release_names import find_release
 from cocite_serve.http.text_work import EmbedWork, ModelFacts, ScoreWork
 from cocite_serve.http.version_schemas import RefusedRelease
 from cocite_serve.replicas import embeddings, text_pairs
@@ -59,7 +59,7 @@ class InProcess:
         return self
 
     def chosen(self, release: str | None, _: str) -> InProcess:
-        require_release(release)
+        find_release(release, self)
         return self
 
     async def ready(self) -> None:

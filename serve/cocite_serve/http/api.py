@@ -26,6 +26,7 @@ from cocite_serve.http.openapi import describe_exactly, refusals
 from cocite_serve.http.recommend_paths import recommend_router
 from cocite_serve.http.recommending import versions_of
 from cocite_serve.http.reference_paths import reference_router
+from cocite_serve.http.release_names import loaded_names
 from cocite_serve.http.request_context import Identify
 from cocite_serve.http.schemas import PaperOut
 from cocite_serve.http.service import Service
@@ -118,7 +119,7 @@ def build_app(
             registered=_registered(backend),
             refused=list(backend.refused),
             beside=_beside(backend, settings),
-            releases=["served"] if backend.beside is None else ["served", "beside"],
+            releases=loaded_names(backend, backend.beside),
             **versions_of(backend),
         )
 

@@ -94,8 +94,9 @@ class RecommendOptions(BaseModel):
 
     release: ReleaseChoice | None = Field(
         default=None,
-        description="Which release answers: one of `releases` of `GET /v1/version`; 422 with the names that there are "
-        "where it is another. Default: as the server divides its traffic. With `page`: the release of that list.",
+        description="Which release answers: one of `releases` of `GET /v1/version`, or the version of its model or "
+        "index; 422 with the names that there are where it is another. Default: as the server divides its traffic. "
+        "With `page`: the release of that list.",
     )
     client: str = Field(
         default="",

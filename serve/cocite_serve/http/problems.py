@@ -5,7 +5,6 @@ No ``from __future__ import annotations`` here: FastAPI reads this module.
 
 import logging
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -179,30 +178,20 @@ def check_lengths(values: list[str], name: str, limits: Limits) -> None:
         raise InputError(f"a value may have at most {limits.title_chars:,} characters", where=name)
 
 
-def require_release(release: str | None, loaded: Sequence[str] = ("served",)) -> None:
-    """Refuse a request that names a release which is not loaded.
-
-    Args:
-        release: that the request names; None: it names none.
-        loaded: the names that there are.
-
-    Raises:
-        InputError: names the field (``where``), and the names that there are.
-    """
-    if release is not None and release not in loaded:
-        names = " and ".join(repr(name) for name in loaded)
-        there_are = f"the names are {names}" if len(loaded) > 1 else f"the only name is {names}"
-        raise InputError(f"no release {release!r} is loaded; {there_are}", where="release")
+def log_defect(request: Request, error: Exception) -> str:
+    """Note in the logs that a request met a defect; returns the id under which they have it."""
+    context = context_of(request.scope)
+    context.facts["error"] = describe(error)
+    # An error's own words may quote the request: this log has its class alone, the gateway's the places too.
+    LOG.error("request %s failed: %s", context.id, type(error).__qualname__)
+    return context.id
 
 
 def add_handlers(app: FastAPI, settings: ServeSettings) -> None:
     """Respond to every error of the application with a :class:`~cocite_serve.http.schemas.Problem`."""
 
     def failed(request: Request, error: Exception) -> Response:
-        context = context_of(request.scope)
-        context.facts["error"] = describe(error)
-        # An error's own words may quote the request: this log has its class alone, the gateway's the places too.
-        LOG.error("request %s failed: %s", context.id, type(error).__qualname__)
+        log_defect(request, error)
         return problem(request.scope, 500, FAILED)
 
     @app.exception_handler(RequestValidationError)

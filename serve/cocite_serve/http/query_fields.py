@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 
 
@@ -17,11 +17,7 @@ Whole = Annotated[int, BeforeValidator(_number)]
 """A whole number; 5.0 is one in JSON."""
 Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-ReleaseChoice = Annotated[
-    str,
-    StringConstraints(max_length=200),
-    WithJsonSchema({"type": "string", "enum": ["served", "beside"]}),
-]
+ReleaseChoice = Annotated[str, StringConstraints(max_length=200)]
 """A release by its name. Which of them are loaded is known when a request is answered, and not here."""
 Milliseconds = Annotated[Whole, Field(ge=1, le=86_400_000)]
 Year = Annotated[Whole, Field(ge=1000, le=2999)]

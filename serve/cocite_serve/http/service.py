@@ -40,6 +40,11 @@ class Service:
         self.current, self.settings, self.metrics = current, settings, metrics
         self._under_way = 0
 
+    def named(self, release: str | None) -> Backend:
+        """The release that a request names, or the served one; raises InputError where none is called so."""
+        backend = self.current()
+        return backend if release is None else backend.chosen(release, "")
+
     @contextmanager
     def room(self) -> Iterator[None]:
         """Refuse a request while there are as many in the gateway as may be.

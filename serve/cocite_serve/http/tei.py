@@ -9,7 +9,6 @@ A module that FastAPI reads must not postpone its annotations: no ``from __futur
 """
 
 import json
-import logging
 import math
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -27,7 +26,7 @@ from cocite.retrieval.remote_shards import ShardsUnavailableError
 from cocite_serve.http import text_calls
 from cocite_serve.http.openapi import DESCRIPTIONS
 from cocite_serve.http.problem_body import MEDIA_TYPE
-from cocite_serve.http.problems import NotReadyError, OverloadedError, TooSlowError
+from cocite_serve.http.problems import NotReadyError, OverloadedError, TooSlowError, log_defect
 from cocite_serve.http.service import Service
 from cocite_serve.http.tei_schemas import (
     TeiEmbedRequest,
@@ -40,7 +39,6 @@ from cocite_serve.http.tei_schemas import (
 )
 from cocite_serve.http.text_work import EmbedWork, ScoreWork
 
-LOG = logging.getLogger("ray.serve")
 STATUSES: dict[TeiErrorType, int] = {
     "Empty": 400,
     "Validation": 413,
@@ -83,12 +81,19 @@ def tei_router(service: Service) -> APIRouter:
         if (longest := max(map(len, texts))) > limits.text_chars:
             raise InputError(f"a text may have at most {limits.text_chars} characters. Given: {longest}")
 
+    def check_direction(request: TeiRerankRequest | TeiEmbedRequest) -> None:
+        if request.truncation_direction.lower() == "left":
+            raise InputError(
+                "texts that are too long are cut at their end alone: `truncation_direction` is Right"
+            )
+
     @router.post(
         "/rerank", summary="Rank texts (text-embeddings-inference)", responses=_responses(413, 424, 429)
     )
     async def rerank(request: TeiRerankRequest) -> list[TeiRank]:
         check(request.texts, "texts")
         check([request.query] if request.query.strip() else [], "query")
+        check_direction(request)
         backend = service.current()
         kind = text_calls.require_cross_encoder(await backend.facts()).kind
         query = text_calls.query_of(request.query, kind)
@@ -107,11 +112,23 @@ def tei_router(service: Service) -> APIRouter:
     async def embed(request: TeiEmbedRequest) -> Response:
         texts = [request.inputs] if isinstance(request.inputs, str) else request.inputs
         check(texts, "inputs")
+        check_direction(request)
+        if request.prompt_name not in (None, "query", "document"):
+            raise InputError(f"no prompt is called {request.prompt_name!r}: the names are query and document")
         backend = service.current()
         encoder = text_calls.require_encoder(await backend.facts())
+        as_papers = request.prompt_name == "document"
+        if as_papers:
+            text_calls.require_papers(encoder)
+        if (request.dimensions or 0) > encoder.dimension:
+            raise InputError(f"`dimensions` may be at most {encoder.dimension}. Given: {request.dimensions}")
         queries = tuple(map(text_calls.query_of, texts))
-        work = EmbedWork(encoder.name, queries, whole=request.truncate is False)
+        work = EmbedWork(encoder.name, queries, as_papers=as_papers, whole=request.truncate is False)
         vectors = await text_calls.embed(service, backend, work, None)
+        if request.dimensions is not None:
+            vectors = vectors[:, : request.dimensions]
+            if request.normalize:
+                vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         # Written here: validating each of a million numbers would take longer than computing them.
         return Response(json.dumps(vectors.tolist()), media_type="application/json")
 
@@ -194,14 +211,14 @@ def _route_class(service: Service) -> type[APIRoute]:
                 try:
                     return await answer(request)
                 except Exception as error:
-                    return _refusal(error, service.settings.retry_after_s)
+                    return _refusal(request, error, service.settings.retry_after_s)
 
             return handle
 
     return TeiRoute
 
 
-def _refusal(error: Exception, retry_after_s: int) -> JSONResponse:
+def _refusal(request: Request, error: Exception, retry_after_s: int) -> JSONResponse:
     """The response to an error."""
     kind, headers = _kind(error), {}
     text = str(error)
@@ -217,8 +234,8 @@ def _refusal(error: Exception, retry_after_s: int) -> JSONResponse:
     elif isinstance(error, InputError):
         text = error.message
     elif not isinstance(error, NotReadyError | ShardsUnavailableError | TooSlowError):
-        LOG.error("defect in a path of text-embeddings-inference", exc_info=error)
-        text = "Inference failed; the server's log says why"
+        id = log_defect(request, error)
+        text = f"Inference failed; the line of request {id} in the server's log says why"
     return JSONResponse({"error": text, "error_type": kind}, STATUSES[kind], headers=headers)
 
 

@@ -5,10 +5,14 @@ What its requests have beyond these fields is let through and not read, as its o
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, StrictBool
+from pydantic import BaseModel, Field, StrictBool, StrictInt
 
 Texts = Annotated[list[str], Field(json_schema_extra={"minItems": 1})]
 """The bound is told to clients, and not validated: an empty list gets that server's own error."""
+Direction = Annotated[
+    Literal["Right", "right", "Left", "left"],
+    Field(description="Texts that are too long are cut at their end: Left is refused."),
+]
 TeiErrorType = Literal["Unhealthy", "Backend", "Overloaded", "Validation", "Tokenizer", "Empty"]
 
 
@@ -29,6 +33,7 @@ class TeiRerankRequest(BaseModel):
     truncate: StrictBool | None = Field(
         default=None, description="False: refuse what is too long, rather than cut it."
     )
+    truncation_direction: Direction = "Right"
 
 
 class TeiRank(BaseModel):
@@ -53,9 +58,21 @@ class TeiEmbedRequest(BaseModel):
     """
 
     inputs: str | Texts
-    normalize: StrictBool = Field(default=True, description="Vectors are of unit length in any case.")
+    normalize: StrictBool = Field(
+        default=True,
+        description="The encoders' own vectors are of unit length, so false changes what `dimensions` cuts alone.",
+    )
     truncate: StrictBool | None = Field(
         default=None, description="False: refuse what is too long, rather than cut it."
+    )
+    truncation_direction: Direction = "Right"
+    prompt_name: str | None = Field(
+        default=None,
+        description="`query` (the default) or `document`: as which texts are read. The encoder has its own prompts, "
+        "and no other names of them.",
+    )
+    dimensions: Annotated[StrictInt, Field(ge=1)] | None = Field(
+        default=None, description="How many numbers of each vector are wanted: its first ones."
     )
 
 

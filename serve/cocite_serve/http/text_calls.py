@@ -90,6 +90,14 @@ def require_encoder(facts: ModelFacts, name: str | None = None) -> EncoderFacts:
     )
 
 
+def require_papers(encoder: EncoderFacts, field: str | None = None) -> None:
+    """Raise NoModelError where an encoder cannot read a text as a paper."""
+    if not encoder.encodes_papers:
+        raise NoModelError(
+            f"{encoder.name} encodes papers of the index alone, and no text as one", where=field
+        )
+
+
 def query_of(text: str, kind: str | None = None) -> Query:
     """A plain text as a query of a kind; without one, of the local kind where it marks a gap."""
     if kind is None:

@@ -52,7 +52,7 @@ def text_router(service: Service) -> APIRouter:
             text=request.text,
             gap=request.gap,
         )
-        query, backend = to_query(manuscript, request), service.current()
+        query, backend = to_query(manuscript, request), service.named(request.release)
         if request.ids:
             rows = text_calls.rows_of(backend, request.ids)
             found = await text_calls.score_papers(service, backend, query, rows, request.deadline_ms)
@@ -88,13 +88,10 @@ def text_router(service: Service) -> APIRouter:
         texts = [EmbedText(title=text) if isinstance(text, str) else text for text in request.texts]
         for index, text in enumerate(texts):
             _check_lengths([text.title, text.abstract, text.context], f"texts.{index}", limits.text_chars)
-        backend = service.current()
+        backend = service.named(request.release)
         encoder = text_calls.require_encoder(await backend.facts(), request.encoder)
-        if request.read_as == "paper" and request.texts and not encoder.encodes_papers:
-            raise text_calls.NoModelError(
-                f"{encoder.name} encodes papers of the index alone; send their ids, or read_as: query",
-                where="read_as",
-            )
+        if request.read_as == "paper" and request.texts:
+            text_calls.require_papers(encoder, "read_as")
         work = EmbedWork(
             encoder.name,
             tuple(map(_query, texts)),

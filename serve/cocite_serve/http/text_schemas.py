@@ -7,9 +7,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from cocite_serve.http.query_fields import GAP_EXAMPLE, Milliseconds, Name, QueryText, Text
+from cocite_serve.http.query_fields import GAP_EXAMPLE, Milliseconds, Name, QueryText, ReleaseChoice, Text
 
 Id = Annotated[str, Field(min_length=1)]
+_RELEASE = "Whose model and index are asked, as in `/v1/recommend`. Default: the served release's."
 
 
 class RerankRequest(QueryText):
@@ -34,6 +35,7 @@ class RerankRequest(QueryText):
         description="Texts of any papers: title and abstract. Only a cross-encoder that reads requests of this kind "
         "can score them.",
     )
+    release: ReleaseChoice | None = Field(default=None, description=_RELEASE)
     raw_scores: StrictBool = Field(
         default=False, description="The cross-encoder's logits, instead of relevances between 0 and 1."
     )
@@ -124,6 +126,7 @@ class EmbedRequest(BaseModel):
     ids: list[Id] = Field(
         default=[], description="Ids of papers, whose vectors the index has. Not together with `texts`."
     )
+    release: ReleaseChoice | None = Field(default=None, description=_RELEASE)
     read_as: Literal["query", "paper"] = Field(
         default="query",
         description="`paper`: encode the texts as papers are encoded, which differs for encoders with prompts.",

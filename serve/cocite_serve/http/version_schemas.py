@@ -98,8 +98,10 @@ class Version(BaseModel):
     beside: BesideRelease | None = Field(
         default=None, description="The second release that is loaded; null where there is none."
     )
-    releases: list[Literal["served", "beside"]] = Field(
-        default=["served"], description="What the field `release` of a request may name."
+    releases: list[str] = Field(
+        default=["served"],
+        description="What the field `release` of a request may name: `served`, `beside` where a second release is "
+        "loaded, and aliases and versions of registered models. Versions of models and indexes are names, too.",
     )
     papers: int
     year_from: int | None = Field(default=None, description="Year of the oldest paper.")

@@ -21,7 +21,8 @@ from cocite_serve.comparison.shares import EvenShare
 from cocite_serve.http.backend import Backend
 from cocite_serve.http.conversion import Answer
 from cocite_serve.http.deadline import Deadline
-from cocite_serve.http.problems import OverloadedError, require_release
+from cocite_serve.http.problems import OverloadedError
+from cocite_serve.http.release_names import find_release
 from cocite_serve.replicas.moved_rows import moved_rows
 
 KEPT = 1000
@@ -123,7 +124,7 @@ class Canary:
 
     def chosen(self, release: str | None, _: str, /) -> Canary:
         """This canary; raises InputError where another release is named."""
-        require_release(release)
+        find_release(release, self.served)
         return self
 
     async def recommend(self, query: Query, options: Options, deadline: Deadline) -> Answer:

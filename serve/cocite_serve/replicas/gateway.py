@@ -25,7 +25,8 @@ from cocite_serve.http.click_paths import Clicks, NoClicks
 from cocite_serve.http.conversion import Answer
 from cocite_serve.http.deadline import Deadline
 from cocite_serve.http.papers import Papers
-from cocite_serve.http.problems import OverloadedError, require_release
+from cocite_serve.http.problems import OverloadedError
+from cocite_serve.http.release_names import find_release
 from cocite_serve.http.text_work import EmbedWork, ModelFacts, ScoreWork
 from cocite_serve.http.version_schemas import RefusedRelease
 from cocite_serve.json_log import open_log
@@ -131,7 +132,7 @@ class StagePair:
 
     def chosen(self, release: str | None, _: str) -> "StagePair":
         """This pair; raises InputError where another release is named."""
-        require_release(release)
+        find_release(release, self)
         return self
 
     async def ready(self) -> None:

@@ -21,12 +21,13 @@ from cocite.protocols import Query
 from cocite_serve.beside_settings import BesideSettings
 from cocite_serve.comparison.ledger import Pair
 from cocite_serve.comparison.shares import EvenShare, has_client
-from cocite_serve.comparison.team_draft import TEAMS, Team, team_draft
+from cocite_serve.comparison.team_draft import Team, team_draft
 from cocite_serve.http.backend import Backend
 from cocite_serve.http.click_paths import Clicks
 from cocite_serve.http.conversion import Answer
 from cocite_serve.http.deadline import Deadline
-from cocite_serve.http.problems import OverloadedError, require_release
+from cocite_serve.http.problems import OverloadedError
+from cocite_serve.http.release_names import find_release
 from cocite_serve.http.request_context import current
 from cocite_serve.replicas.moved_rows import moved_rows
 from cocite_serve.replicas.release_metrics import ReleaseMetrics
@@ -122,9 +123,9 @@ class TwoReleases:
         """What answers a request: as it names it, or as the traffic is divided.
 
         Raises:
-            InputError: it names a release that is not loaded.
+            InputError: it names a release that is not loaded, or both.
         """
-        require_release(release, TEAMS)
+        release = find_release(release, self.served, self.beside)
         ask: Ask = partial(self._measured, "served")
         if release == "beside":
             return Chosen(self.beside, self._named)

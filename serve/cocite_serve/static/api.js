@@ -4,11 +4,15 @@ const KEY = "cocite-key";
 const TOGETHER = 5; // papers that others cite together with what a draft cites
 
 export class Refusal extends Error {
-  /** @param {string} sentence @param {number} status @param {string | null} [field] Of the request that is at fault. */
-  constructor(sentence, status, field = null) {
+  /**
+   * @param {string} sentence @param {number} status @param {string | null} [field] Of the request that is at fault.
+   * @param {string | null} [id] Of the request, under which the server's log has it.
+   */
+  constructor(sentence, status, field = null, id = null) {
     super(sentence);
     this.status = status;
     this.field = field;
+    this.id = id;
   }
 }
 
@@ -42,7 +46,7 @@ async function ask(path, options = {}) {
   try {
     problem = await response.json();
   } catch { /* not JSON: the status has to do */ }
-  throw new Refusal(problem.error || `The server answered ${response.status}.`, response.status, problem.field);
+  throw new Refusal(problem.error || `The server answered ${response.status}.`, response.status, problem.field, problem.request_id);
 }
 
 /** @param {Record<string, unknown>} request @param {AbortSignal} signal */

@@ -9,6 +9,21 @@ const INPUTS = {
   exclude_authors: "exclude_authors",
 };
 
+// What the server calls by the names of its API -> as the page calls it.
+const WORDS = [
+  [/^(?:dis)?like: /, ""],
+  ["give a text, or papers in `like`, beside", "write a text, or mark papers with “More like this”, beside"],
+  ["give year_to, or candidates: all", "give a last year, or tick “Also papers later than that year”"],
+  ["year_to", "the last year"],
+  ["a smaller depth or rerank is faster", "fewer candidates reranked are faster"],
+  ["this request_id", "this request id"],
+];
+
+const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+
+/** A sentence of the server in the page's own words. @param {string} sentence @returns {string} */
+export const inPageWords = (sentence) => capital(WORDS.reduce((text, [theirs, ours]) => text.replace(theirs, ours), sentence));
+
 /**
  * @param {string | null} field Of the request, as the server names it.
  * @param {string} sentence
@@ -18,8 +33,8 @@ export function fieldError(field, sentence) {
   const id = INPUTS[field?.split(".")[0] ?? ""];
   if (!id) return false;
   const input = $(id);
-  const said = sentence.replace(/^[\w.]+: /, "");
-  const node = el("p", { class: "field-error", id: `${id}-error`, role: "alert" }, said[0].toUpperCase() + said.slice(1));
+  const said = inPageWords(sentence.replace(/^[\w.]+: /, ""));
+  const node = el("p", { class: "field-error", id: `${id}-error`, role: "alert" }, said);
   $(`${id}-error`)?.remove();
   input.closest("[data-field]").append(node);
   input.setAttribute("aria-invalid", "true");

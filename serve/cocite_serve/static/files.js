@@ -43,7 +43,7 @@ async function textOf(file, bibliographies, signal) {
     return { ...found, text, warnings: [] }; // as it is: the author reads it here
   } catch (error) {
     if (!(error instanceof Refusal) || error.status === 401) throw error;
-    throw new Refusal(error.message.replace(/^files(?:\.0\.name)?: /, "").replace(`${file.name}: `, `The file ${file.name} `), error.status);
+    throw new Refusal(error.message.replace(/^files(?:\.0\.name)?: /, "").replace(`${file.name}: `, `The file ${file.name} `), error.status, null, error.id);
   }
 }
 
@@ -77,7 +77,7 @@ async function open(file, bibliographies) {
     toast([`${file.name} with ${count === 1 ? "one gap" : count ? `${count} gaps` : "no gap"}.`, ...warnings].join(" "));
   } catch (error) {
     if (error.name === "AbortError" || running !== mine) return;
-    if (error.status === 401) problem(error, () => open(file, bibliographies));
+    if (error.status === 401 || error.status >= 500) problem(error, () => open(file, bibliographies));
     else fieldError("text", error.message);
   } finally {
     if (running === mine) stopReading();

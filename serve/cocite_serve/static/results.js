@@ -2,7 +2,7 @@
 
 import { card, scales, showChoice, skeleton } from "./card.js";
 import { $, debounce, el, firstWords, lastWords, titleChip } from "./dom.js";
-import { fieldError } from "./fields.js";
+import { fieldError, inPageWords } from "./fields.js";
 import { hasLibrary, isOwned } from "./owned.js";
 import { changed, citedIds, gapInFocus, state, when } from "./state.js";
 import { setUpYears, showYears } from "./years.js";
@@ -183,7 +183,8 @@ export function problem(error, retry) {
   if (!state.answer) showNothing();
   if (fieldError(error.field ?? null, error.message)) return false;
   $("problem").hidden = false;
-  $("problem").replaceChildren(el("p", {}, error.message), error.status === 401 ? keyForm(retry)
+  const id = error.status >= 500 && error.id ? el("p", {}, "Request id: ", el("code", {}, error.id)) : null;
+  $("problem").replaceChildren(el("div", {}, el("p", {}, inPageWords(error.message)), id), error.status === 401 ? keyForm(retry)
     : el("button", { type: "button", on: { click: retry } }, "Try again"));
   return true;
 }

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+from haystack import Document
 from helpers.documented import require_documented_answers
 from helpers.endpoint import Running, serving
 from helpers.served_texts import texts_folders
@@ -56,6 +57,34 @@ def test_hugging_faces_client_gets_the_encoders_vectors(
     np.testing.assert_allclose(client.feature_extraction(TEXTS), expected, atol=0.02)
     one = client.feature_extraction(TEXTS[0], normalize=True, truncate=True)
     np.testing.assert_allclose(one, expected[:1], atol=0.02)
+
+
+def test_haystacks_adapters_embed_and_rank(
+    endpoint: Running, recommender: Recommender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedders = pytest.importorskip("haystack_integrations.components.embedders.huggingface_api")
+    rankers = pytest.importorskip("haystack_integrations.components.rankers.huggingface_api")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    encoder = recommender.first.signals.encoders["sentence"].encoder
+    expected = encoder.encode_queries([Query("q", title=text) for text in TEXTS])
+    server = {"api_type": "text_embeddings_inference", "api_params": {"url": endpoint.url}}
+
+    one = embedders.HuggingFaceAPITextEmbedder(**server).run(TEXTS[0])["embedding"]
+    np.testing.assert_allclose(one, expected[0], atol=0.02)
+    documents = [Document(content=text) for text in TEXTS]
+    many = embedders.HuggingFaceAPIDocumentEmbedder(**server, progress_bar=False).run(documents)["documents"]
+    np.testing.assert_allclose([document.embedding for document in many], expected, atol=0.02)
+
+    ranker = rankers.HuggingFaceTEIRanker(url=endpoint.url, top_k=2, raw_scores=True)
+    ranked = ranker.run("Words have vectors [CIT].", documents)["documents"]
+    cross_encoder: Any = recommender.second.cross_encoder
+    pairs = cross_encoder.text_pairs(Query("q", context="Words have vectors TARGETCIT."), TEXTS)
+    logits = cross_encoder.read([(pairs, slice(None))])[0]
+    best = np.argsort(-logits)[:2]
+    assert [document.content for document in ranked] == [TEXTS[row] for row in best]
+    np.testing.assert_allclose([document.score for document in ranked], logits[best], atol=0.05)
+    with pytest.raises(RuntimeError, match="truncation_direction"):
+        ranker.run("Words [CIT].", documents, truncation_direction=rankers.TruncationDirection.LEFT)
 
 
 def test_the_documented_call_of_rerank(endpoint: Running, recommender: Recommender) -> None:

@@ -45,7 +45,13 @@ def endpoint(starter_index: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 @pytest.fixture
-def page(browser: Any, endpoint: Running) -> Iterator[Any]:
+def complaints() -> list[str]:
+    """What the browser logged as an error, or fetched from elsewhere: the page's test fails where something is left."""
+    return []
+
+
+@pytest.fixture
+def page(browser: Any, endpoint: Running, complaints: list[str]) -> Iterator[Any]:
     """A fresh page, on which nothing was logged as an error and nothing was fetched from elsewhere."""
     sync_api = pytest.importorskip("playwright.sync_api")
     context = browser.new_context(
@@ -53,7 +59,6 @@ def page(browser: Any, endpoint: Running) -> Iterator[Any]:
     )
     page = context.new_page()
     page.set_default_timeout(WAIT_MS)
-    complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on(

@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from helpers.page import DRAFT, PASSAGE, clipboard, search, settled, titles
 
+from cocite_serve.http.problem_body import problem
+from cocite_serve.http.problems import FAILED, TooSlowError
+
 pytestmark = pytest.mark.integration
 expect = pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed: the page is not tested"
@@ -228,8 +231,57 @@ def test_wrong_years_are_named_beside_the_results(page: Any) -> None:
     page.get_by_label("to", exact=True).fill("2000")
     expect(page.locator(".card h3").first).not_to_have_text(before[0])
     page.get_by_label("From", exact=True).fill("2005")
-    expect(page.locator(".years .field-error")).to_have_text("2005 is later than year_to, 2000.")
+    expect(page.locator(".years .field-error")).to_have_text("2005 is later than the last year, 2000.")
     assert titles(page)
+
+
+def test_a_first_year_after_the_manuscripts_is_named_in_the_words_of_the_page(page: Any) -> None:
+    page.get_by_text("Options", exact=True).click()
+    page.get_by_label("Year of your manuscript").fill("2012")
+    search(page, PASSAGE)
+    page.get_by_label("From", exact=True).fill("2013")
+    expect(page.locator(".years .field-error")).to_have_text(
+        "2013 is later than the manuscript's year, 2012; give a last year, or tick “Also papers later than that year”."
+    )
+    page.get_by_label("Also papers later than that year").check()
+    expect(page.locator(".field-error")).to_have_count(0)
+    settled(page)
+    assert min(years(page)) >= 2013
+
+
+UNANSWERED = [
+    (500, FAILED, "The server could not answer; the line of this request id in its log"),
+    (504, str(TooSlowError(20.0)), "The request took longer than 20 s; fewer candidates reranked are faster"),
+    (422, "dislike: the corpus has no paper with the id 'x'", "The corpus has no paper with the id 'x'"),
+    (
+        422,
+        "dislike: give a text, or papers in `like`, beside what is disliked",
+        "Write a text, or mark papers",
+    ),
+]
+
+
+@pytest.mark.parametrize(("status", "sentence", "shown"), UNANSWERED)
+def test_what_stands_above_the_cards_has_the_words_of_the_page(
+    page: Any, complaints: list[str], status: int, sentence: str, shown: str
+) -> None:
+    """The endpoint's own body of a refusal, which a healthy endpoint does not give."""
+    scope = {"type": "http", "path": "/v1/recommend", "headers": [(b"x-request-id", b"5f0c1a")]}
+    field = sentence.partition(": ")[0] if status == 422 else None
+    body = bytes(problem(scope, status, sentence, field).body)
+    page.route(
+        "**/v1/recommend",
+        lambda route: route.fulfill(status=status, body=body, content_type="application/problem+json"),
+    )
+    search(page, PASSAGE)
+    box = page.locator("#problem")
+    expect(box).to_contain_text(shown)
+    text = box.inner_text()
+    assert ("Request id: 5f0c1a" in text) == (status >= 500)
+    assert not {"year_to", "year_from", "top_k", "rerank", "depth", "request_id"} & set(text.split())
+    complaints[:] = [
+        text for text in complaints if f"the server responded with a status of {status}" not in text
+    ]
 
 
 def test_what_is_no_field_stands_above_the_cards_and_may_be_tried_again(page: Any) -> None:

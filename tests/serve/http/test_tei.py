@@ -43,6 +43,30 @@ def test_one_text_or_several_are_embedded(reader: InProcess, path: str) -> None:
     np.testing.assert_allclose(one, expected[:1], atol=1e-5)
 
 
+def test_the_first_numbers_of_vectors_are_of_unit_length_unless_told_otherwise(reader: InProcess) -> None:
+    served = client(reader)
+    whole = np.array(served.post("/embed", json={"inputs": TEXTS}).json())
+    raw = served.post("/embed", json={"inputs": TEXTS, "dimensions": 3, "normalize": False}).json()
+    np.testing.assert_allclose(raw, whole[:, :3], atol=1e-5)
+    cut = np.array(served.post("/embed", json={"inputs": TEXTS, "dimensions": 3}).json())
+    np.testing.assert_allclose(cut, whole[:, :3] / np.linalg.norm(whole[:, :3], axis=1)[:, None], atol=1e-5)
+    assert np.linalg.norm(whole[:, :3], axis=1).max() < 1
+
+
+def test_a_document_is_read_as_papers_are(reader: InProcess) -> None:
+    encoded: list[EmbedWork] = []
+
+    class Watched(InProcess):
+        async def embed(self, work: EmbedWork, deadline: Deadline) -> Any:
+            encoded.append(work)
+            return await super().embed(work, deadline)
+
+    served = client(Watched(reader.recommender))
+    for name in ("document", "query", None):
+        assert served.post("/embed", json={"inputs": "a", "prompt_name": name}).status_code == 200
+    assert [work.as_papers for work in encoded] == [True, False, False]
+
+
 def test_what_is_served_is_told(reader: InProcess) -> None:
     info = client(reader).get("/info").json()
     assert info["model_type"].keys() == {"reranker"}
@@ -63,6 +87,17 @@ def test_what_is_served_is_told(reader: InProcess) -> None:
             "Validation",
         ),
         ("/embed", {"inputs": "words " * 40, "truncate": False}, 413, "a text has 42 tokens", "Validation"),
+        ("/embed", {"inputs": "a", "truncation_direction": "Left"}, 413, "texts that are too", "Validation"),
+        ("/embed", {"inputs": "a", "prompt_name": "s2s"}, 413, "no prompt is called 's2s'", "Validation"),
+        ("/embed", {"inputs": "a", "dimensions": 9999}, 413, "`dimensions` may be at most", "Validation"),
+        ("/embed", {"inputs": "a", "dimensions": 0}, 422, "dimensions: ", "Validation"),
+        (
+            "/rerank",
+            {"query": "q", "texts": ["a"], "truncation_direction": "left"},
+            413,
+            "texts that are",
+            "Validation",
+        ),
         ("/embed", {"inputs": 3}, 422, "inputs", "Validation"),
         ("/rerank", {"query": "q", "texts": []}, 400, "`texts` cannot be empty", "Empty"),
         ("/rerank", {"query": " ", "texts": ["a"]}, 400, "`query` cannot be empty", "Empty"),
@@ -92,7 +127,12 @@ def test_a_model_without_readers_is_a_failed_backend(backend: InProcess) -> None
     [
         (OverloadedError("x", 2.5), 429, "Model is overloaded", "Overloaded"),
         (NotReadyError("no stages are loaded"), 503, "no stages are loaded", "Unhealthy"),
-        (ZeroDivisionError("a secret"), 424, "Inference failed; the server's log says why", "Backend"),
+        (
+            ZeroDivisionError("a secret"),
+            424,
+            "Inference failed; the line of request 5f0c in the server's log says why",
+            "Backend",
+        ),
     ],
 )
 def test_errors_of_the_stages_have_it_too(
@@ -105,6 +145,8 @@ def test_errors_of_the_stages_have_it_too(
         async def recommend(self, query: Query, options: Options, deadline: Deadline) -> Answer:
             raise error
 
-    answer = client(Failing(reader.recommender)).post("/embed", json={"inputs": "a"})
+    answer = client(Failing(reader.recommender)).post(
+        "/embed", json={"inputs": "a"}, headers={"X-Request-ID": "5f0c"}
+    )
     assert (answer.status_code, answer.json()) == (status, {"error": sentence, "error_type": kind})
     assert answer.headers.get("retry-after") == ("3" if status == 429 else None)

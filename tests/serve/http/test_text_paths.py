@@ -9,6 +9,9 @@ import pytest
 from helpers.api_backend import InProcess, client
 
 from cocite.protocols import Query
+from cocite_serve.http.deadline import Deadline
+from cocite_serve.http.release_names import find_release
+from cocite_serve.http.text_work import EmbedWork
 
 CONTEXT = "parsing of trees as in [CIT]"
 TEXTS = ["trees of words", "machine translation", "vectors"]
@@ -141,3 +144,32 @@ def test_vectors_of_papers_are_the_indexs(reader: InProcess) -> None:
     index = reader.recommender.index
     found = client(reader).post("/v1/embed", json={"ids": index.corpus.ids([9, 2])}).json()
     np.testing.assert_allclose(found["vectors"], index.paper_vectors("sentence")[[9, 2]], atol=1e-6)
+
+
+def test_the_release_that_is_named_embeds_and_scores(reader: InProcess) -> None:
+    class Other(InProcess):
+        """A second release, whose papers and vectors tell it from the served one."""
+
+        def __init__(self) -> None:
+            super().__init__(reader.recommender)
+            self.index_version = "000009"
+
+        async def embed(self, work: EmbedWork, deadline: Deadline) -> Any:
+            return -(await super().embed(work, deadline))
+
+    class Both(InProcess):
+        def chosen(self, release: str | None, _: str) -> InProcess:
+            return Other() if find_release(release, self, Other()) == "beside" else self
+
+    served = client(Both(reader.recommender))
+    embed = [
+        served.post("/v1/embed", json={"texts": ["parsing"], **named}).json()
+        for named in ({}, {"release": "served"}, {"release": "000009"})
+    ]
+    assert [answer["index_version"] for answer in embed] == [reader.index_version] * 2 + ["000009"]
+    np.testing.assert_allclose(embed[2]["vectors"], -np.array(embed[0]["vectors"]), atol=1e-5)
+    rerank = {"context": "parsing as in [CIT]", "texts": ["trees"]}
+    assert served.post("/v1/rerank", json=rerank | {"release": "beside"}).json()["index_version"] == "000009"
+    for path, body in (("/v1/rerank", rerank), ("/v1/embed", {"texts": ["parsing"]})):
+        refused = served.post(path, json=body | {"release": "other"})
+        assert (refused.status_code, refused.json()["field"]) == (422, "release")

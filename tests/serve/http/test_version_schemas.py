@@ -16,7 +16,7 @@ def test_a_second_release_is_told_of(backend: InProcess) -> None:
     backend.beside.registered = ModelVersion("ranker", 4, "challenger")
     beside = {"index": Path("index"), "traffic": "split", "share": 0.25}
     version = client(backend, beside=beside).get("/v1/version").json()
-    assert version["releases"] == ["served", "beside"]
+    assert version["releases"] == ["served", "beside", "challenger", "4", "ranker@challenger", "ranker/4"]
     assert version["beside"] == {
         "model_version": backend.model_version,
         "index_version": backend.index_version,

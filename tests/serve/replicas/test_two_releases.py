@@ -133,6 +133,7 @@ def test_a_request_that_names_a_release_is_answered_by_it() -> None:
     assert (ids(gateway.ask("served")), gateway.ask("served").release) == ("abcdef", "served")
     answer = gateway.ask("beside")
     assert (ids(answer), answer.release) == ("hgfxba", "beside")
+    assert ids(gateway.ask("000002")) == "hgfxba", "the version of its index is a name, too"
     chosen: Backend = gateway.both.chosen("beside", "")
     assert (chosen.index_version, gateway.both.index_version) == ("000002", "000001")
     gateway.beside.error = ValueError("a defect")
