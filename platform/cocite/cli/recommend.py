@@ -11,7 +11,7 @@ import typer
 from cocite.atomic_files import refuse_folder, replace_file
 from cocite.cli.console import out, print_json, print_note, print_warnings, spinner
 from cocite.cli.locations import INPUT, with_local_paths
-from cocite.cli.options import JsonOption, NoVerifyOption
+from cocite.cli.options import CITE_KEYS_HELP, JsonOption, NoVerifyOption
 from cocite.cli.seed_list import recommend_like, require_draft, seed_rows
 from cocite.errors import InputError
 
@@ -137,10 +137,7 @@ def recommend(
     ] = False,
     cite_keys: Annotated[
         Literal["cocite", "better-bibtex"] | None,
-        typer.Option(
-            help="With --write or --patch: form of new keys, as vaswani2017attention, or as Better BibTeX makes them "
-            "by default: vaswaniAttentionAllYou2017 [default: cocite]."
-        ),
+        typer.Option(help=CITE_KEYS_HELP),
     ] = None,
     style: Annotated[
         str | None,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cocite.corpus import bibtex, csl_json, ris
+from cocite.corpus.bibtex import KeyForm, citation_keys
 from cocite.corpus.records import PaperRecord
 
 
@@ -16,16 +17,25 @@ class ReferenceForm:
     Attributes:
         name: for people.
         media_type: of HTTP.
-        write: the text of several papers; an entry's key is the same in every form.
+        write: the text of several papers with their keys.
 
     Example:
-        >>> FORMS["ris"].name, FORMS["ris"].write([PaperRecord("x", "On BLEU")]).splitlines()[1]
+        >>> FORMS["ris"].name, FORMS["ris"].text([PaperRecord("x", "On BLEU")]).splitlines()[1]
         ('RIS', 'ID  - anonbleu')
     """
 
     name: str
     media_type: str
-    write: Callable[[Sequence[PaperRecord]], str]
+    write: Callable[[Sequence[PaperRecord], Sequence[str]], str]
+
+    def text(self, papers: Sequence[PaperRecord], keys_as: KeyForm = "cocite") -> str:
+        """The text of several papers; the key of each is the same in every form of references.
+
+        Args:
+            papers: to write.
+            keys_as: form of the keys, see :func:`~cocite.corpus.bibtex.citation_keys`.
+        """
+        return self.write(papers, citation_keys(papers, form=keys_as))
 
 
 FORMS = {

@@ -217,9 +217,10 @@ class Tools:
         """
         ids = list(dict.fromkeys(asked.ids))
         records = self._papers.records(ids)
-        keys = zip(ids, bibtex.citation_keys(records), strict=True)
+        keys = bibtex.citation_keys(records, form=asked.cite_keys)
         return Bibliography(
-            bibtex=bibtex.entries(records), keys=[CitationKey(id=id_, key=key) for id_, key in keys]
+            bibtex=bibtex.entries(records, keys),
+            keys=[CitationKey(id=id_, key=key) for id_, key in zip(ids, keys, strict=True)],
         )
 
     def _options(self, top_k: int, exclude: Sequence[str]) -> tuple[Options, list[str]]:

@@ -11,7 +11,7 @@ from cocite.corpus.bibtex import KeyForm
 from cocite.drafts.draft import Kind
 from cocite.drafts.limits import MAX_FILES
 from cocite_serve.http.option_fields import RecommendOptions
-from cocite_serve.http.query_fields import GAP_EXAMPLE, Text, Whole, Year
+from cocite_serve.http.query_fields import GAP_EXAMPLE, KEY_FORMS, Text, Whole, Year
 from cocite_serve.http.schemas import PaperOut, Problem, RecommendResponse
 
 FileName = Annotated[str, StringConstraints(min_length=1, max_length=300)]
@@ -99,11 +99,7 @@ class DraftRequest(RecommendOptions):
         description="Authors of the draft, as the corpus writes names. Default: those that it names.",
     )
     venue: Text = Field(default="", description="Venue the draft is written for.")
-    cite_keys: KeyForm = Field(
-        default="cocite",
-        description="Form of new keys: `cocite`, as `vaswani2017attention`, or `better-bibtex`, as Better BibTeX makes "
-        "them by default: `vaswaniAttentionAllYou2017`.",
-    )
+    cite_keys: KeyForm = Field(default="cocite", description=f"Form of new keys: {KEY_FORMS}")
 
 
 class DraftTextRequest(BaseModel):

@@ -31,6 +31,11 @@ GAP_EXAMPLE = (
     "Attention lets every position look at every other one, and replaced recurrence in machine "
     "translation [CIT], while pretrained encoders changed most other tasks."
 )
+KEY_FORMS = (
+    "`cocite`, as `vaswani2017attention`, or `better-bibtex`, as Better BibTeX makes them by default: "
+    "`vaswaniAttentionAllYou2017`."
+)
+"""The forms of citation keys, for the description of a field that chooses one."""
 
 
 class QueryText(BaseModel):

@@ -7,12 +7,15 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
+from cocite.corpus.bibtex import KeyForm
 from cocite.corpus.references import FORMS, ReferenceForm
 from cocite.errors import InputError
 from cocite_serve.http.openapi import refusals
+from cocite_serve.http.query_fields import KEY_FORMS
 from cocite_serve.http.service import Service
 
 Ids = Annotated[list[str], Query(description="Ids of papers.")]
+CiteKeys = Annotated[KeyForm, Query(description=f"Form of keys: {KEY_FORMS}")]
 
 
 def reference_router(service: Service) -> APIRouter:
@@ -30,9 +33,9 @@ def _add(router: APIRouter, service: Service, path: str, form: ReferenceForm) ->
         schema = {"type": "array", "items": {"type": "object"}}
     answer: dict[int | str, dict[str, Any]] = {200: {"content": {form.media_type: {"schema": schema}}}}
 
-    def written(ids: list[str]) -> Response:
+    def written(ids: list[str], keys_as: KeyForm) -> Response:
         papers = service.current().papers.records(ids)
-        return Response(form.write(papers), media_type=form.media_type)
+        return Response(form.text(papers, keys_as), media_type=form.media_type)
 
     @router.get(
         f"/v1/{path}",
@@ -41,10 +44,10 @@ def _add(router: APIRouter, service: Service, path: str, form: ReferenceForm) ->
         response_class=Response,
         responses={**answer, **refusals(404, 422)},
     )
-    async def several(id: Ids) -> Response:
+    async def several(id: Ids, cite_keys: CiteKeys = "cocite") -> Response:
         if len(id) > most:
             raise InputError(f"at most {most} papers at a time, got {len(id)}", where="id")
-        return written(id)
+        return written(id, cite_keys)
 
     # Ids may hold slashes (a DOI, an address), hence `:path`.
     @router.get(
@@ -52,7 +55,7 @@ def _add(router: APIRouter, service: Service, path: str, form: ReferenceForm) ->
         summary=f"One paper as {form.name}",
         operation_id=f"one_{path}",
         response_class=Response,
-        responses={**answer, **refusals(404)},
+        responses={**answer, **refusals(404, 422)},
     )
-    async def one(id: str) -> Response:
-        return written([id])
+    async def one(id: str, cite_keys: CiteKeys = "cocite") -> Response:
+        return written([id], cite_keys)

@@ -146,6 +146,12 @@ def test_bibtex_has_each_paper_once_with_the_keys_that_are_told(tools: Tools) ->
     assert re.findall(r"@\w+\{(\w+),", answer.bibtex) == [key.key for key in answer.keys]
 
 
+def test_keys_of_bibtex_are_made_as_is_asked(tools: Tools) -> None:
+    answer = tools.get_bibtex(BibtexArguments(ids=["vaswani2017attention"], cite_keys="better-bibtex"))
+    assert answer.keys[0].key == "vaswaniAttentionAllYou2017"
+    assert "{vaswaniAttentionAllYou2017," in answer.bibtex
+
+
 def test_the_index_is_described(tools: Tools) -> None:
     assert tools.description == "423 papers of 1960 to 2023"
 

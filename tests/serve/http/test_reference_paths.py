@@ -15,9 +15,22 @@ def test_papers_are_given_in_each_form(backend: InProcess, path: str) -> None:
     both = client(backend).get(f"/v1/{path}", params={"id": ids})
     assert both.status_code == 200
     assert both.headers["content-type"].partition(";")[0] == FORMS[path].media_type
-    assert both.text == FORMS[path].write(backend.papers.records(ids))
+    assert both.text == FORMS[path].text(backend.papers.records(ids))
     one = client(backend).get(f"/v1/papers/{ids[0]}/{path}")
-    assert one.text == FORMS[path].write(backend.papers.records(ids[:1]))
+    assert one.text == FORMS[path].text(backend.papers.records(ids[:1]))
+
+
+@pytest.mark.parametrize("path", FORMS)
+def test_keys_are_made_as_is_asked(backend: InProcess, path: str) -> None:
+    ids = ["vaswani2017attention", "papineni2002bleu"]
+    get, asked = client(backend).get, {"cite_keys": "better-bibtex"}
+    both = get(f"/v1/{path}", params={"id": ids, **asked}).text
+    assert both == FORMS[path].text(backend.papers.records(ids), "better-bibtex")
+    assert "vaswaniAttentionAllYou2017" in both
+    assert "vaswaniAttentionAllYou2017" in get(f"/v1/papers/{ids[0]}/{path}", params=asked).text
+    for full in (f"/v1/{path}", f"/v1/papers/{ids[0]}/{path}"):
+        refused = get(full, params={"id": ids, "cite_keys": "bbt"})
+        assert (refused.status_code, refused.json()["field"]) == (422, "query.cite_keys")
 
 
 def test_the_forms_are_what_their_parsers_read(backend: InProcess) -> None:
@@ -44,3 +57,6 @@ def test_the_description_tells_the_media_types(backend: InProcess) -> None:
             operation = paths[full]["get"]
             assert form.media_type in operation["responses"]["200"]["content"]
             assert form.name in operation["summary"]
+            [forms] = [one["schema"] for one in operation["parameters"] if one["name"] == "cite_keys"]
+            assert (forms["enum"], forms["default"]) == (["cocite", "better-bibtex"], "cocite")
+            assert "422" in operation["responses"]
