@@ -134,6 +134,28 @@ def test_keys_of_better_bibtex(draft: Path, index: Path) -> None:
         call(draft, "--index", index, "--cite-keys", "better-bibtex")
 
 
+def test_the_new_references_are_written_in_the_form_that_a_name_says(
+    draft: Path, index: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "new"
+    values = json.loads(call(draft, "--index", index, "--write", "--references", folder / "a.ris", "--json"))
+    assert values["written"][-1] == str(folder / "a.ris")
+    assert "ID  - sennrich2016neural" in (folder / "a.ris").read_text()
+    word = Document()
+    word.add_paragraph("Rare words are split into subword units [CIT].")
+    word.save(str(tmp_path / "paper.docx"))
+    call(tmp_path / "paper.docx", "--index", index, "--write", "--references", folder / "b.json")
+    assert [one["id"] for one in json.loads((folder / "b.json").read_text())] == ["sennrich2016neural"]
+    other = draft.with_name("other.tex")
+    other.write_text(DRAFT)
+    with pytest.raises(InputError, match=r"a\.ris: is there already"):
+        call(other, "--index", index, "--write", "--references", folder / "a.ris")
+    with pytest.raises(InputError, match="--references: goes with --write"):
+        call(draft, "--index", index, "--references", folder / "c.ris")
+    with pytest.raises(InputError, match="is no file of references by its name"):
+        call(draft, "--index", index, "--write", "--references", folder / "c.txt")
+
+
 def test_references_in_a_style(draft: Path, index: Path, tmp_path: Path) -> None:
     (tmp_path / "own.csl").write_text(style_of(BIBLIOGRAPHY))
     line = (draft, "--index", index, "--top-k", 1, "--together", 0, "--style", tmp_path / "own.csl")

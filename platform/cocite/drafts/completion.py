@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cocite.corpus.bibtex import KeyForm, citation_keys, entries
+from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.drafts.advice import GapAdvice
 from cocite.drafts.bibliography import Bibliography
@@ -33,6 +34,7 @@ class Completion:
         is_linked: whether the new text names that file.
         unfilled: numbers of the gaps that stay.
         document: of a .docx draft the file's bytes now; its texts are its paragraphs.
+        added: key -> paper that the draft cites now, and that its own bibliography lacks.
 
     Example:
         >>> done = Completion({"a.tex": "We.\\n"}, {"a.tex": "We \\\\cite{lee}.\\n"}, "", "a-cited.bib", False, ())
@@ -47,6 +49,7 @@ class Completion:
     is_linked: bool
     unfilled: tuple[int, ...]
     document: bytes = b""
+    added: Mapping[str, PaperRecord] = field(default_factory=dict)
 
     def diff(self) -> str:
         """A unified diff of all files that change."""
@@ -123,9 +126,9 @@ def complete(
         for name, text in draft.sources.items()
     }
     unfilled = tuple(gap.number for gap in advice if gap.number not in best)
-    return Completion(
-        draft.sources, texts, entries(papers, new_keys) if new else "", new_bib, linked, unfilled
-    )
+    added = dict(zip(new_keys, papers, strict=True))
+    bib = entries(papers, new_keys) if new else ""
+    return Completion(draft.sources, texts, bib, new_bib, linked, unfilled, added=added)
 
 
 def bib_name(draft: Draft) -> str:

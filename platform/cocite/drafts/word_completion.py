@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from docx.opc.oxml import serialize_part_xml
 
+from cocite.corpus.bibtex import citation_keys
 from cocite.corpus.names import split_name
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
@@ -23,8 +24,6 @@ from cocite.drafts.word_references import ReferenceList
 from cocite.drafts.word_text import WordFile, WordParagraph, open_word
 from cocite.errors import InputError
 
-DEFAULT_STYLE = "harvard-cite-them-right"
-"""Of references; citeproc-py brings it along."""
 _MARKUP = "\ue000-\uf8ff"
 """Signs for the forms of a reference."""
 _SHORT = 40
@@ -90,6 +89,7 @@ def complete_word(
         is_linked=True,
         unfilled=tuple(gap.number for gap in advice if gap.number not in filled),
         document=finished,
+        added=dict(zip(citation_keys(papers), papers, strict=True)),
     )
 
 

@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 
 from cocite.config import Settings
 from cocite.corpus.bibtex import KeyForm
-from cocite_serve.http.query_fields import KEY_FORMS
+from cocite_serve.http.query_fields import KEY_FORMS, StyleName
 from cocite_serve.settings import Limits
 
 LIMITS = Limits()
@@ -140,3 +140,6 @@ class BibtexArguments(Settings):
         description="Ids of papers, as `recommend` gives them."
     )
     cite_keys: KeyForm = Field(default="cocite", description=f"Form of keys: {KEY_FORMS}")
+    style: StyleName | None = Field(
+        default=None, description="Style of CSL in which each reference is given as text, too. Default: none."
+    )

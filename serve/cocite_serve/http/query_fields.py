@@ -2,14 +2,30 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    WithJsonSchema,
+)
 from pydantic_core import PydanticCustomError
+
+from cocite.drafts.reference_styles import bundled_styles
 
 
 def _number(value: Any) -> Any:
     """Refuse what pydantic would convert: the document says number, and ``true`` is none."""
     if isinstance(value, bool | str):
         raise PydanticCustomError("int_type", "Input should be a valid integer")
+    return value
+
+
+def _style(value: str) -> str:
+    if value not in bundled_styles():
+        raise ValueError(f"expected {' or '.join(bundled_styles())}")
     return value
 
 
@@ -23,6 +39,13 @@ ReleaseChoice = Annotated[
     WithJsonSchema({"type": "string", "enum": ["served", "beside"]}),
 ]
 """A release by its name. Which of them are loaded is known when a request is answered, and not here."""
+StyleName = Annotated[
+    str,
+    StringConstraints(max_length=200),
+    AfterValidator(_style),
+    WithJsonSchema({"type": "string", "enum": [*bundled_styles()]}),
+]
+"""A style of CSL that citeproc-py brings along, by its name."""
 Milliseconds = Annotated[Whole, Field(ge=1, le=86_400_000)]
 Year = Annotated[Whole, Field(ge=1000, le=2999)]
 Text = Annotated[str, StringConstraints(strip_whitespace=True)]

@@ -114,8 +114,8 @@ export async function examples() {
 }
 
 /**
- * Papers as references.
- * @param {"bibtex" | "ris" | "csl-json"} form @param {string[]} ids
+ * Papers as references; formatted ones have no keys.
+ * @param {"bibtex" | "ris" | "csl-json" | "formatted"} form @param {string[]} ids
  * @param {"cocite" | "better-bibtex"} keys Form of their keys. @returns {Promise<string>}
  */
 export async function references(form, ids, keys) {

@@ -9,6 +9,7 @@ import { choice } from "./storage.js";
 const FORMS = {
   bibtex: { name: "BibTeX", file: "cocite.bib", type: "application/x-bibtex" },
   ris: { name: "RIS", file: "cocite.ris", type: "application/x-research-info-systems" },
+  formatted: { name: "Formatted text", file: "cocite.txt", type: "text/plain" },
   "csl-json": { name: "CSL-JSON", file: "cocite.json", type: "application/json" },
 };
 

@@ -159,7 +159,13 @@ def test_a_paper_is_chosen_no_more(page: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "name"), [("BibTeX", "cocite.bib"), ("RIS", "cocite.ris"), ("CSL-JSON", "cocite.json")]
+    ("form", "name"),
+    [
+        ("BibTeX", "cocite.bib"),
+        ("RIS", "cocite.ris"),
+        ("CSL-JSON", "cocite.json"),
+        ("Formatted text (Harvard)", "cocite.txt"),
+    ],
 )
 def test_references_are_downloaded_in_each_form(page: Any, form: str, name: str) -> None:
     search(page, DRAFT)
@@ -173,11 +179,13 @@ def test_references_are_downloaded_in_each_form(page: Any, form: str, name: str)
         found = len(keys_of(text))
     elif form == "RIS":
         found = text.count("ER  -")
+    elif form.startswith("Formatted"):
+        found = len(text.splitlines())
     else:
         found = len(json.loads(text))
     assert found == len(chosen)
     page.reload()
-    expect(page.get_by_label("Form of references")).to_have_value(form.lower())
+    expect(page.get_by_label("Form of references").locator("option:checked")).to_have_text(form)
 
 
 def test_a_paper_left_out_is_chosen_no_more(page: Any) -> None:
