@@ -62,6 +62,25 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
+class GapPaper:
+    """The paper that is put into a gap.
+
+    Attributes:
+        paper: the paper.
+        key: by which the draft cites it.
+        is_new: whether the draft's own bibliography lacks it.
+
+    Example:
+        >>> GapPaper(PaperRecord("a", "Trees"), "lee99").is_new
+        True
+    """
+
+    paper: PaperRecord
+    key: str
+    is_new: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class _Edit:
     """Words in place of some characters of a file."""
 
@@ -92,19 +111,39 @@ def complete(
     """
     check_kind(draft, draft.file)
     best = {gap.number: gap.papers[0].row for gap in advice if gap.papers}
-    keys = {row: key for row in best.values() if (key := bibliography.key_of(row)) is not None}
-    new = [row for row in dict.fromkeys(best.values()) if row not in keys]
-    papers = corpus.papers_at(new)
+    rows = list(dict.fromkeys(best.values()))
+    papers = dict(zip(rows, corpus.papers_at(rows), strict=True))
+    own = {row: key for row in rows if (key := bibliography.key_of(row)) is not None}
+    new = [row for row in rows if row not in own]
     taken = {*bibliography.entries, *(citation.key for citation in draft.citations)}
-    new_keys = citation_keys(papers, taken, keys_as)
-    keys |= dict(zip(new, new_keys, strict=True))
+    new_keys = citation_keys([papers[row] for row in new], taken, keys_as)
+    keys = own | dict(zip(new, new_keys, strict=True))
+    return fill(draft, {n: GapPaper(papers[row], keys[row], row not in own) for n, row in best.items()})
+
+
+def fill(draft: Draft, papers: Mapping[int, GapPaper]) -> Completion:
+    """Fill gaps with the keys of papers.
+
+    Args:
+        draft: to fill.
+        papers: number of a gap, from 1 -> the paper for it.
+
+    Raises:
+        InputError: the draft's kind cannot be written.
+
+    Example:
+        >>> from cocite.drafts.reading import read_text
+        >>> fill(read_text("We parse [CIT].", "text"), {1: GapPaper(PaperRecord("a", "Trees"), "lee99")}).texts
+        {'': 'We parse [@lee99].'}
+    """
+    check_kind(draft, draft.file)
     # A gap that a macro prints twice, or in a file that is input twice, is one place for several keys.
     places: dict[tuple[str, int, int], tuple[Gap, dict[str, None]]] = {}
-    for gap in advice:
-        if gap.number in best:
-            place = gap.gap.place
-            known = places.setdefault((place.file, place.start, place.end), (gap.gap, {}))
-            known[1][keys[best[gap.number]]] = None
+    for number, gap in enumerate(draft.gaps, 1):
+        if number in papers:
+            place = gap.place
+            known = places.setdefault((place.file, place.start, place.end), (gap, {}))
+            known[1][papers[number].key] = None
     edits = [
         _Edit(
             gap.place.file,
@@ -114,9 +153,10 @@ def complete(
         )
         for gap, found in places.values()
     ]
+    added = {one.key: one.paper for _, one in sorted(papers.items()) if one.is_new}
     new_bib = bib_name(draft)
     linked = False
-    if new:
+    if added:
         for name, (at, before, after) in draft.bibliography_ends.items():
             edits.append(_Edit(name, at, at, f"{before}{Path(new_bib).stem}{after}"))
             linked = True
@@ -125,9 +165,8 @@ def complete(
         name: _edited(text, [edit for edit in edits if edit.file == name])
         for name, text in draft.sources.items()
     }
-    unfilled = tuple(gap.number for gap in advice if gap.number not in best)
-    added = dict(zip(new_keys, papers, strict=True))
-    bib = entries(papers, new_keys) if new else ""
+    unfilled = tuple(number for number in range(1, len(draft.gaps) + 1) if number not in papers)
+    bib = entries(list(added.values()), list(added)) if added else ""
     return Completion(draft.sources, texts, bib, new_bib, linked, unfilled, added=added)
 
 

@@ -5,7 +5,7 @@ The API's documentation shows of each docstring what stands before the form feed
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, model_validator
 
 from cocite.corpus.bibtex import KeyForm
 from cocite.drafts.draft import Kind
@@ -100,6 +100,16 @@ class DraftRequest(RecommendOptions):
     )
     venue: Text = Field(default="", description="Venue the draft is written for.")
     cite_keys: KeyForm = Field(default="cocite", description=f"Form of new keys: {KEY_FORMS}")
+    like_cited: StrictBool = Field(
+        default=False,
+        description="Take what the draft cites for papers of `like`, too: the first papers of its text, as many as "
+        "`like` has room for.",
+    )
+    finished: StrictBool = Field(
+        default=False,
+        description="Whether the last line brings the draft with the best paper of each gap put in, as a difference "
+        "and as files. Not of a `.pdf`.",
+    )
 
 
 class DraftTextRequest(BaseModel):
@@ -254,8 +264,31 @@ class SuggestionLine(PapersLine):
     )
 
 
+class Finished(BaseModel):
+    """A draft in whose gaps the best papers are cited.\f
+
+    Example:
+        >>> Finished(diff="", bib="", bib_name="a-cited.bib", files=[], unfilled=[2]).unfilled
+        [2]
+    """
+
+    diff: str = Field(description="A unified diff of the files that change; of `.docx` by paragraphs.")
+    bib: str = Field(
+        description="The new entries in BibTeX, with the keys of `cite`; empty where the draft's own have all, and of "
+        "`.docx`, whose references stand in its list."
+    )
+    bib_name: str = Field(
+        description="Name of a file for them, beside the main file; the draft names it now where it names others."
+    )
+    files: list[DraftFile] = Field(
+        description="The files that change, with their new content: text where it was sent as text, else base64. Of a "
+        "`.zip` the archive, with the new entries."
+    )
+    unfilled: list[int] = Field(description="Numbers of the gaps that stay.")
+
+
 class DraftEnd(BaseModel):
-    """The last line: what is usually cited together, and a summary.\f
+    """The last line: what is usually cited together, a summary, and on request the finished draft.\f
 
     Example:
         >>> DraftEnd(answered=3, refused=1, empty=0).usually_cited_together
@@ -267,6 +300,8 @@ class DraftEnd(BaseModel):
     answered: int = Field(description="Gaps and suggestions with papers.")
     empty: int = Field(description="Those for which no paper was found.")
     refused: int = Field(description="Those with a `problem`.")
+    finished: Finished | None = Field(default=None, description="Where the request has `finished`.")
+    problem: Problem | None = Field(default=None, description="Why it has none.")
 
 
 DraftLine = Annotated[DraftHead | GapLine | SuggestionLine | DraftEnd, Field(discriminator="kind")]
