@@ -267,6 +267,8 @@ def test_what_the_author_has_is_marked_or_left_out(draft: Path, index: Path, tmp
     for options in ((), ("--format", "markdown"), ("--format", "html")):
         text = " ".join(call(*line, *have, *options).split())
         assert text.count("(in my library)") == sum(ids(before).count(id_) for id_ in marked)
+        assert f"2 are in my library, and it lacks {values['library']['lacking']}." in text
+    assert values["library"] == {"in_library": 2, "lacking": len({*ids(before)}) - 2}
     new = json.loads(call(*line, *have, "--new", "--json"))
     assert not {first, companion} & set(ids(new))
     assert (len(new["gaps"][0]["papers"]), len(new["usually_cited_together"])) == (3, 3)

@@ -279,7 +279,7 @@ def recommend(
             )
     owned = frozenset(recommender.index.corpus.ids(library.rows))
     companions = _companions(adviser, together, without=owned if new else frozenset())
-    report = Report(read, gaps, adviser.cited(), companions, owned, suggested)
+    report = Report(read, gaps, adviser.cited(), companions, owned if have else None, suggested)
     if reference_style is not None:
         report = replace(report, references=by_id(reference_style, report.papers()))
     done: Completion | None = None

@@ -87,6 +87,8 @@ def print_report(report: Report) -> None:
             line(
                 f"  {report.line(companion.paper)}{report.mark(companion.paper)}: {companion_reason(companion)}"
             )
+    if report.library_line:
+        line(report.library_line)
     if report.suggestions is not None and not report.suggestions:
         print_note(NONE_SUGGESTED)
     if not report.gaps:

@@ -33,6 +33,7 @@ from cocite_serve.http.draft_schemas import (
     PapersLine,
     SuggestionLine,
 )
+from cocite_serve.http.library_marks import LibraryMarks
 from cocite_serve.http.manuscript import Manuscript
 from cocite_serve.http.option_fields import RecommendOptions
 from cocite_serve.http.papers import Papers
@@ -79,7 +80,7 @@ class DraftLines(AnswerLines):
         if asked.like_cited:
             others = [id_ for id_ in found.cited_ids if id_ not in {*asked.like, *asked.dislike}]
             options["like"] = [*asked.like, *others][: limits.seeds]
-        self._reader = reader
+        self._reader, self._marks = reader, LibraryMarks(asked.have)
         self._sent = (asked.files, asked.main) if asked.finished else None  # the files of others are not held
         self._best: dict[int, tuple[PaperRecord, str]] = {}
         self._request_of_gaps = RecommendRequest(
@@ -119,7 +120,7 @@ class DraftLines(AnswerLines):
             finished, problem = await self._finished(stamps.papers)
         yield _line(
             DraftEnd(
-                usually_cited_together=together_out(found.companions, stamps.papers),
+                usually_cited_together=self._marks.on(together_out(found.companions, stamps.papers)),
                 finished=finished,
                 problem=problem,
                 **self._counts,
@@ -190,6 +191,7 @@ class DraftLines(AnswerLines):
             self._title, self._abstract, gap.context, gap=index, gaps=len(self._found.draft.gaps)
         )
         answer = await recommend_for(self._service, self._request_of_gaps, manuscript, self._found.cited_ids)
+        answer.papers = self._marks.on(answer.papers)
         answer.next = None  # the request that a page continues is not one that the client has
         return answer
 

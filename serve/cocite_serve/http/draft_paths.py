@@ -36,7 +36,7 @@ def draft_router(app: FastAPI, service: Service) -> APIRouter:
     """The paths over a service; the application's handlers of errors refuse a draft's gaps too."""
     router = APIRouter(tags=["recommend"])
     limits = service.settings.limits
-    most = max(MAX_FILES, limits.exclude, limits.weights, limits.seeds)
+    most = max(MAX_FILES, limits.exclude, limits.weights, limits.seeds, limits.have)
     reader = DraftReader(service)
 
     @router.post(

@@ -165,6 +165,9 @@ class TogetherOut(PaperOut):
     """
 
     papers: int = Field(description="Papers that cite it and at least one paper that the draft cites.")
+    in_library: bool | None = Field(
+        default=None, description="Whether it is one of `have` of the request; null where that names none."
+    )
 
 
 class DraftText(BaseModel):

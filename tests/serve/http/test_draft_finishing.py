@@ -122,3 +122,15 @@ def test_what_the_draft_cites_steers_its_lists_where_that_is_asked_for(backend: 
     few = served(backend, limits={"seeds": 1})
     *_, gap, _ = lines(few, {"a.txt": "We parse trees [CIT]."}, like=["post2018call"], like_cited=True)
     assert gap["status"] == 200
+
+
+def test_the_author_s_papers_are_marked(backend: InProcess) -> None:
+    api = served(backend, limits={"have": 2})
+    have = ["sennrich2016neural", "no-such-paper"]
+    _, *gaps, last = lines(api, FILES, have=have)
+    marked = {paper["id"]: paper["in_library"] for gap in gaps for paper in gap["answer"]["papers"]}
+    assert marked["sennrich2016neural"] is True
+    assert set(marked.values()) == {True, False}
+    assert {paper["in_library"] for paper in last["usually_cited_together"]} <= {True, False}
+    refused = api.post("/v1/draft", json={"files": sent(FILES), "have": ["a"] * 3})
+    assert refused.json()["error"] == "have: at most 2 papers are allowed, got 3."
