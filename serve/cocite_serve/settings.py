@@ -73,6 +73,8 @@ class Limits(Settings):
     """Candidates that one request may have read by the cross-encoder."""
     exclude: CandidatesOrNone = 500
     """Ids, or authors, that one request may exclude."""
+    have: CandidatesOrNone = 2_000
+    """Papers that one request may name as its author's own."""
     seeds: int = Field(default=MOST, ge=0, le=MOST)
     """Papers that one request may like, and dislike."""
     papers: Candidates = 200

@@ -134,6 +134,28 @@ def test_keys_of_better_bibtex(draft: Path, index: Path) -> None:
         call(draft, "--index", index, "--cite-keys", "better-bibtex")
 
 
+def test_the_new_references_are_written_in_the_form_that_a_name_says(
+    draft: Path, index: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "new"
+    values = json.loads(call(draft, "--index", index, "--write", "--references", folder / "a.ris", "--json"))
+    assert values["written"][-1] == str(folder / "a.ris")
+    assert "ID  - sennrich2016neural" in (folder / "a.ris").read_text()
+    word = Document()
+    word.add_paragraph("Rare words are split into subword units [CIT].")
+    word.save(str(tmp_path / "paper.docx"))
+    call(tmp_path / "paper.docx", "--index", index, "--write", "--references", folder / "b.json")
+    assert [one["id"] for one in json.loads((folder / "b.json").read_text())] == ["sennrich2016neural"]
+    other = draft.with_name("other.tex")
+    other.write_text(DRAFT)
+    with pytest.raises(InputError, match=r"a\.ris: is there already"):
+        call(other, "--index", index, "--write", "--references", folder / "a.ris")
+    with pytest.raises(InputError, match="--references: goes with --write"):
+        call(draft, "--index", index, "--references", folder / "c.ris")
+    with pytest.raises(InputError, match="is no file of references by its name"):
+        call(draft, "--index", index, "--write", "--references", folder / "c.txt")
+
+
 def test_references_in_a_style(draft: Path, index: Path, tmp_path: Path) -> None:
     (tmp_path / "own.csl").write_text(style_of(BIBLIOGRAPHY))
     line = (draft, "--index", index, "--top-k", 1, "--together", 0, "--style", tmp_path / "own.csl")
@@ -245,6 +267,8 @@ def test_what_the_author_has_is_marked_or_left_out(draft: Path, index: Path, tmp
     for options in ((), ("--format", "markdown"), ("--format", "html")):
         text = " ".join(call(*line, *have, *options).split())
         assert text.count("(in my library)") == sum(ids(before).count(id_) for id_ in marked)
+        assert f"2 are in my library, and it lacks {values['library']['lacking']}." in text
+    assert values["library"] == {"in_library": 2, "lacking": len({*ids(before)}) - 2}
     new = json.loads(call(*line, *have, "--new", "--json"))
     assert not {first, companion} & set(ids(new))
     assert (len(new["gaps"][0]["papers"]), len(new["usually_cited_together"])) == (3, 3)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from cocite.corpus.records import PaperRecord
 from cocite.drafts import reference_styles
-from cocite.drafts.reference_styles import FormattedReference, ReferenceStyle, by_id
+from cocite.drafts.reference_styles import FormattedReference, ReferenceStyle, bundled_styles, by_id
 from cocite.errors import InputError, NotFoundError
 
 LEE = PaperRecord(
@@ -176,3 +176,15 @@ def test_where_a_style_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(reference_styles, "MAX_BYTES", 100)
     with pytest.raises(InputError, match="has more than 0 MiB"):
         ReferenceStyle.read(str(path))
+
+
+def test_the_bundled_styles_are_known_by_their_names_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [name, *_] = bundled_styles()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text("no style")
+    assert ReferenceStyle.bundled(name).references([LEE])
+    for other in ("own", f"../{name}", ""):
+        with pytest.raises(NotFoundError, match="no such file or style"):
+            ReferenceStyle.bundled(other)

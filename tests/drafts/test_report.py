@@ -25,7 +25,7 @@ PAPER = Recommendation(
 )
 
 
-def report(draft: Draft | None = None, library: frozenset[str] = frozenset()) -> Report:
+def report(draft: Draft | None = None, library: frozenset[str] | None = None) -> Report:
     draft = draft or read_text("Parsing\n\nTrees [CIT]. <script>Graphs</script> [?].", "text")
     return Report(
         draft,
@@ -71,6 +71,12 @@ def test_what_the_author_has_is_marked_in_every_form() -> None:
             assert text.count("(in my library)") == len(owned)
             assert ("Ann Lee ACL 1999 (in my library)" in text) == ("p" in owned)
             assert ("1998 (in my library): 4 papers" in text) == ("r" in owned)
+            lacking = 2 - len(owned)
+            assert f"Of 2 papers here, {len(owned)} are in my library, and it lacks {lacking}." in text
+        assert values["library"] == {"in_library": len(owned), "lacking": lacking}
+    for text in (report().markdown(), report().html()):
+        assert "my library" not in text
+    assert "library" not in report().values()
 
 
 def test_a_style_has_the_place_of_title_and_byline_in_every_form() -> None:

@@ -18,15 +18,15 @@ from cocite.corpus.records import PaperRecord
 from cocite.corpus.starter import starter_corpus
 from cocite.drafts.completion import Completion
 from cocite.drafts.reading import open_files
-from cocite.drafts.reference_styles import ReferenceStyle
-from cocite.drafts.word_completion import DEFAULT_STYLE, author_year, complete_word
+from cocite.drafts.reference_styles import DEFAULT_STYLE, ReferenceStyle
+from cocite.drafts.word_completion import author_year, complete_word
 from cocite.errors import InputError
 
 CORPUS = starter_corpus()
 TITLES = CORPUS.papers.take("title", range(len(CORPUS)))
 ATTENTION = TITLES.index("Attention Is All You Need")
 BLEU = TITLES.index("BLEU: a Method for Automatic Evaluation of Machine Translation")
-HARVARD = ReferenceStyle.read(DEFAULT_STYLE)
+HARVARD = ReferenceStyle.bundled(DEFAULT_STYLE)
 NUMBERS = ReferenceStyle(style_of(BIBLIOGRAPHY).encode(), "en-US", "numbers")
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000"

@@ -108,7 +108,7 @@ def edited(text: str, edit: types.TextEdit) -> str:
 @asynccontextmanager
 async def editor(
     index: Path,
-    *,
+    *options: str,
     applies: bool = True,
     creates: bool = True,
     progress: bool = True,
@@ -118,13 +118,14 @@ async def editor(
 
     Args:
         index: that the server is over.
+        options: more of the command.
         applies: whether the editor makes edits.
         creates: whether the editor can create files.
         progress: whether the editor shows the progress of what the server does by itself. It has to, to wait for it.
         stderr: gets what the server wrote to its log.
     """
     client = Editor(applies=applies)
-    await client.start_io(sys.executable, "-m", "cocite", "language-server", "--index", str(index))
+    await client.start_io(sys.executable, "-m", "cocite", "language-server", "--index", str(index), *options)
     operations = [types.ResourceOperationKind.Create] if creates else []
     workspace = types.WorkspaceClientCapabilities(
         workspace_edit=types.WorkspaceEditClientCapabilities(

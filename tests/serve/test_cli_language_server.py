@@ -86,6 +86,16 @@ def test_citations_are_completed_in_latex_and_markdown(index: Path, tmp_path: Pa
     assert "quality" not in log
 
 
+def test_new_keys_have_the_form_that_the_command_names(index: Path) -> None:
+    async def work() -> None:
+        async with editor(index, "--cite-keys", "better-bibtex") as client:
+            client.open("untitled:1", "", "latex")
+            items = await client.complete_at_end("untitled:1", f"{SENTENCE} \\cite{{")
+        assert items[0].label == "papineniBLEUMethodAutomatic2002"
+
+    asyncio.run(work())
+
+
 def test_an_entry_is_added_once_by_an_edit_of_the_editor(index: Path, tmp_path: Path) -> None:
     (tmp_path / "refs.bib").write_text(BIB[:-1])
     tex = (tmp_path / "paper.tex").as_uri()

@@ -7,6 +7,7 @@ export interface Settings {
   readonly command: string;
   readonly index: string;
   readonly model: string;
+  readonly citeKeys: string;
   readonly noVerify: boolean;
 }
 
@@ -38,6 +39,9 @@ export function launchOf(settings: Settings, folder: string | undefined, home: s
   const args = ["language-server", "--index", at("cocite.index", settings.index)];
   if (settings.model.trim()) {
     args.push("--model", at("cocite.model", settings.model));
+  }
+  if (settings.citeKeys === "better-bibtex") {
+    args.push("--cite-keys", settings.citeKeys);
   }
   if (settings.noVerify) {
     args.push("--no-verify");

@@ -159,6 +159,7 @@ function settings(): Settings {
     command: all.get("command", "cocite"),
     index: all.get("index", ""),
     model: all.get("model", ""),
+    citeKeys: all.get("citeKeys", "cocite"),
     noVerify: all.get("noVerify", false),
   };
 }

@@ -3,15 +3,19 @@ import { test } from "node:test";
 
 import { launchOf, SettingsError } from "../src/launch";
 
-const NONE = { command: "cocite", index: "", model: "", noVerify: false };
+const NONE = { command: "cocite", index: "", model: "", citeKeys: "cocite", noVerify: false };
 
 test("the settings become the options of the command", () => {
-  const settings = { command: " ", index: "/data/index", model: " /data/model ", noVerify: true };
+  const settings = { command: " ", index: "/data/index", model: " /data/model ", citeKeys: "better-bibtex", noVerify: true };
   assert.deepEqual(launchOf(settings, "/paper", "/home/lee"), {
     command: "cocite",
-    args: ["language-server", "--index", "/data/index", "--model", "/data/model", "--no-verify"],
+    args: [
+      ...["language-server", "--index", "/data/index", "--model", "/data/model"],
+      ...["--cite-keys", "better-bibtex", "--no-verify"],
+    ],
     cwd: "/paper",
   });
+  assert.deepEqual(launchOf({ ...NONE, index: "/i" }, undefined, "/h").args, ["language-server", "--index", "/i"]);
 });
 
 test("paths are of the open folder or of the home folder, and a name is looked for on the PATH", () => {

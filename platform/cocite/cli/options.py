@@ -79,6 +79,10 @@ DepthOption = Annotated[int, typer.Option("--k", min=1, max=100_000, help="Paper
 QueryBatchOption = Annotated[
     int, typer.Option("--batch", min=1, max=4096, help="Queries ranked at a time; bounds the memory.")
 ]
+CITE_KEYS_HELP = (
+    "Form of new keys: as vaswani2017attention, or as Better BibTeX makes them by default: vaswaniAttentionAllYou2017 "
+    "[default: cocite]."
+)
 FORM_HELP = "Texts of a query that BM25 reads [default: the best ones for the query's kind]."
 RerankOption = Annotated[
     int | None,

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cocite.atomic_files import refuse_folder, replace_file
+from cocite.atomic_files import refuse_folder
 from cocite.cli.console import out, print_json, print_note, print_warnings, spinner
 from cocite.cli.locations import INPUT, with_local_paths
-from cocite.cli.options import JsonOption, NoVerifyOption
+from cocite.cli.options import CITE_KEYS_HELP, JsonOption, NoVerifyOption
+from cocite.cli.recommend_output import note_written, print_report, write_draft, write_references
 from cocite.cli.seed_list import recommend_like, require_draft, seed_rows
 from cocite.errors import InputError
 
@@ -19,12 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Set
 
     from cocite.corpus.store import Corpus
-    from cocite.drafts.advice import Adviser, Companion, GapAdvice
+    from cocite.drafts.advice import Adviser, Companion
     from cocite.drafts.bibliography import Bibliography
     from cocite.drafts.completion import Completion
     from cocite.drafts.library import Library
     from cocite.drafts.reading import OpenedDraft
-    from cocite.drafts.report import Report
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -137,9 +137,14 @@ def recommend(
     ] = False,
     cite_keys: Annotated[
         Literal["cocite", "better-bibtex"] | None,
+        typer.Option(help=CITE_KEYS_HELP),
+    ] = None,
+    references: Annotated[
+        Path | None,
         typer.Option(
-            help="With --write or --patch: form of new keys, as vaswani2017attention, or as Better BibTeX makes them "
-            "by default: vaswaniAttentionAllYou2017 [default: cocite]."
+            metavar="FILE",
+            help="With --write: also write the references of the papers that the draft gets to this file, by the end "
+            "of its name as BibTeX (.bib), RIS (.ris) or CSL-JSON (.json).",
         ),
     ] = None,
     style: Annotated[
@@ -161,13 +166,14 @@ def recommend(
     What the draft cites is looked up in the corpus and never recommended again. The draft is only read,
     unless --write --in-place is given. Without a draft, papers are recommended for those of --like alone.
     """
+    from cocite.corpus.references import form_of
     from cocite.drafts.advice import Adviser
     from cocite.drafts.completion import complete
     from cocite.drafts.crossref import crossref_papers
     from cocite.drafts.library import Library
     from cocite.drafts.reading import find_draft, open_draft
     from cocite.drafts.reference_list import with_references
-    from cocite.drafts.reference_styles import ReferenceStyle, by_id
+    from cocite.drafts.reference_styles import DEFAULT_STYLE, ReferenceStyle, by_id
     from cocite.drafts.report import Report, printable
     from cocite.drafts.suggestions import load_classifier, papers_of
     from cocite.drafts.suggestions import suggestions as suggested_sentences
@@ -181,6 +187,10 @@ def recommend(
         raise InputError("goes without --write", where="--patch")
     if cite_keys and not (write or patch):
         raise InputError("goes with --write or --patch", where="--cite-keys")
+    if references is not None:
+        if not write:
+            raise InputError("goes with --write", where="--references")
+        form_of(references)
     is_word = draft is not None and draft.suffix.lower() == ".docx"
     if style is not None and write and not as_json and not is_word:
         raise InputError("is for the report, which --write shows with --json alone", where="--style")
@@ -238,10 +248,11 @@ def recommend(
             where="--patch" if patch else "--cite-keys",
             hint="use --write alone",
         )
-    if patch is not None:
-        refuse_folder(patch)
-        if patch.is_file():
-            raise InputError("is there already", where=str(patch), hint="remove or rename it")
+    for file in (patch, references):
+        if file is not None:
+            refuse_folder(file)
+            if file.is_file():
+                raise InputError("is there already", where=str(file), hint="remove or rename it")
     print_warnings(*read.warnings)
     with spinner("opening the index"):
         recommender = Recommender.load(model, index)
@@ -268,7 +279,7 @@ def recommend(
             )
     owned = frozenset(recommender.index.corpus.ids(library.rows))
     companions = _companions(adviser, together, without=owned if new else frozenset())
-    report = Report(read, gaps, adviser.cited(), companions, owned, suggested)
+    report = Report(read, gaps, adviser.cited(), companions, owned if have else None, suggested)
     if reference_style is not None:
         report = replace(report, references=by_id(reference_style, report.papers()))
     done: Completion | None = None
@@ -277,13 +288,16 @@ def recommend(
     if write or patch:
         if read.kind == "docx":
             # The library for .docx is for these drafts alone.
-            from cocite.drafts.word_completion import DEFAULT_STYLE, complete_word
+            from cocite.drafts.word_completion import complete_word
 
-            reference_style = reference_style or ReferenceStyle.read(DEFAULT_STYLE)
+            reference_style = reference_style or ReferenceStyle.bundled(DEFAULT_STYLE)
             done = complete_word(path.read_bytes(), read, gaps, recommender.index.corpus, reference_style)
         else:
             done = complete(read, gaps, bibliography, recommender.index.corpus, cite_keys or "cocite")
-        files = _written(done, path, opened.folder, patch, in_place=in_place)
+        files = write_draft(done, path, opened.folder, patch, in_place=in_place)
+        if references is not None:
+            write_references(done, references)
+            files.append(str(references))
         more = {"written": files, "unfilled": list(done.unfilled), "diff": done.diff()}
     if as_json:
         print_json({**report.values(), **more})
@@ -291,11 +305,11 @@ def recommend(
         assert done is not None
         out.print(printable(done.diff()), soft_wrap=True)
     elif format_ == "terminal":
-        _print(report)
+        print_report(report)
     else:
         out.print(report.markdown() if format_ == "markdown" else report.html(), soft_wrap=True)
     if done is not None:
-        _note_written(done, files)
+        note_written(done, files)
 
 
 def _bibliography(opened: OpenedDraft, sources: list[str] | None, corpus: Corpus) -> Bibliography:
@@ -329,70 +343,3 @@ def _companions(adviser: Adviser, k: int, *, without: Set[str]) -> list[Companio
         if len(kept) >= k or len(found) < width:
             return kept[:k]
         width *= 2
-
-
-def _written(done: Completion, path: Path, folder: str, patch: Path | None, *, in_place: bool) -> list[str]:
-    """Write a completed draft, or a patch alone; the files written."""
-    from cocite.drafts.writing import patch_of, write_completion
-
-    if patch is None:
-        return write_completion(done, path, in_place=in_place, folder=folder)
-    data = patch_of(done, path, folder)
-    with replace_file(patch) as file:
-        file.write(data)
-    return [str(patch)]
-
-
-def _note_written(done: Completion, files: list[str]) -> None:
-    for file in files:
-        print_note(f"written: {file}")
-    if done.unfilled:
-        print_note(f"no citation was put into the gaps {', '.join(map(str, done.unfilled))}")
-    if done.bibliography and not done.is_linked:
-        print_note(f"the draft does not name {done.bib_name}: add it where you name your .bib files")
-
-
-def _print(report: Report) -> None:
-    """Print a report for people to read."""
-    from cocite.drafts.report import (
-        NONE_SUGGESTED,
-        chance,
-        cited_line,
-        companion_reason,
-        printable,
-        reasons,
-    )
-
-    def line(text: str, style: str | None = None) -> None:
-        out.print(printable(text), style=style)
-
-    def answer(heading: str, gap: GapAdvice) -> None:
-        line(heading, "bold")
-        line(f"  {gap.gap.sentence}", "italic")
-        for number, paper in enumerate(gap.papers, 1):
-            line(f"  {number}. {report.line(paper)}{report.mark(paper)}{chance(paper)}")
-            for reason in reasons(paper.evidence):
-                line(f"     {reason}", "dim")
-        if gap.note:
-            line(f"  {gap.note}")
-        line("")
-
-    for gap in report.gaps:
-        answer(f"Gap {gap.number}, {gap.gap.place}", gap)
-    for one in report.suggestions or ():
-        answer(one.heading, one.advice)
-    if report.cited:
-        line("Cited already", "bold")
-        for cited in report.cited:
-            line(f"  {'✓' if cited.paper else '?'} {cited_line(cited)}")
-        line("")
-    if report.companions:
-        line("Usually cited together with these", "bold")
-        for companion in report.companions:
-            line(
-                f"  {report.line(companion.paper)}{report.mark(companion.paper)}: {companion_reason(companion)}"
-            )
-    if report.suggestions is not None and not report.suggestions:
-        print_note(NONE_SUGGESTED)
-    if not report.gaps:
-        print_note("the draft has no gaps: mark one with [CIT]")

@@ -15,8 +15,8 @@ from cocite.corpus.names import split_name
 from cocite.corpus.records import PaperRecord
 
 
-def entries(papers: Sequence[PaperRecord]) -> str:
-    """A JSON array of items, with the keys of BibTeX as their ``id``.
+def entries(papers: Sequence[PaperRecord], keys: Sequence[str] | None = None) -> str:
+    """A JSON array of items, with their keys as their ``id``, or else with those of BibTeX.
 
     A conference's paper is ``paper-conference``, one with another venue ``article-journal``, any other ``article``.
 
@@ -37,7 +37,7 @@ def entries(papers: Sequence[PaperRecord]) -> str:
          }
         ]
     """
-    keys = citation_keys(papers)
+    keys = citation_keys(papers) if keys is None else keys
     items = [_item(paper, key) for paper, key in zip(papers, keys, strict=True)]
     return json.dumps(items, ensure_ascii=False, indent=1) + "\n"
 

@@ -16,8 +16,8 @@ from cocite.corpus.records import PaperRecord
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
-def entries(papers: Sequence[PaperRecord]) -> str:
-    """Several references, with the keys of BibTeX as their ``ID``.
+def entries(papers: Sequence[PaperRecord], keys: Sequence[str] | None = None) -> str:
+    """Several references, with their keys as their ``ID``, or else with those of BibTeX.
 
     A conference's paper is ``CPAPER``, one with another venue ``JOUR``, any other ``GEN``. RIS cannot tell an
     organisation from a person, so a comma in its name is left out.
@@ -30,7 +30,7 @@ def entries(papers: Sequence[PaperRecord]) -> str:
         AU  - Och, Franz
         ER  -
     """
-    keys = citation_keys(papers)
+    keys = citation_keys(papers) if keys is None else keys
     references = [_reference(paper, key) for paper, key in zip(papers, keys, strict=True)]
     return str(rispy.dumps(references, implementation=_Writer))
 

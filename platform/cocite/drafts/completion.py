@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cocite.corpus.bibtex import KeyForm, citation_keys, entries
+from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.drafts.advice import GapAdvice
 from cocite.drafts.bibliography import Bibliography
@@ -33,6 +34,7 @@ class Completion:
         is_linked: whether the new text names that file.
         unfilled: numbers of the gaps that stay.
         document: of a .docx draft the file's bytes now; its texts are its paragraphs.
+        added: key -> paper that the draft cites now, and that its own bibliography lacks.
 
     Example:
         >>> done = Completion({"a.tex": "We.\\n"}, {"a.tex": "We \\\\cite{lee}.\\n"}, "", "a-cited.bib", False, ())
@@ -47,6 +49,7 @@ class Completion:
     is_linked: bool
     unfilled: tuple[int, ...]
     document: bytes = b""
+    added: Mapping[str, PaperRecord] = field(default_factory=dict)
 
     def diff(self) -> str:
         """A unified diff of all files that change."""
@@ -56,6 +59,25 @@ class Completion:
             lines += difflib.unified_diff(old, text.splitlines(keepends=True), name, name)
         # A last line without an end would run into the next file's.
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class GapPaper:
+    """The paper that is put into a gap.
+
+    Attributes:
+        paper: the paper.
+        key: by which the draft cites it.
+        is_new: whether the draft's own bibliography lacks it.
+
+    Example:
+        >>> GapPaper(PaperRecord("a", "Trees"), "lee99").is_new
+        True
+    """
+
+    paper: PaperRecord
+    key: str
+    is_new: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +111,39 @@ def complete(
     """
     check_kind(draft, draft.file)
     best = {gap.number: gap.papers[0].row for gap in advice if gap.papers}
-    keys = {row: key for row in best.values() if (key := bibliography.key_of(row)) is not None}
-    new = [row for row in dict.fromkeys(best.values()) if row not in keys]
-    papers = corpus.papers_at(new)
+    rows = list(dict.fromkeys(best.values()))
+    papers = dict(zip(rows, corpus.papers_at(rows), strict=True))
+    own = {row: key for row in rows if (key := bibliography.key_of(row)) is not None}
+    new = [row for row in rows if row not in own]
     taken = {*bibliography.entries, *(citation.key for citation in draft.citations)}
-    new_keys = citation_keys(papers, taken, keys_as)
-    keys |= dict(zip(new, new_keys, strict=True))
+    new_keys = citation_keys([papers[row] for row in new], taken, keys_as)
+    keys = own | dict(zip(new, new_keys, strict=True))
+    return fill(draft, {n: GapPaper(papers[row], keys[row], row not in own) for n, row in best.items()})
+
+
+def fill(draft: Draft, papers: Mapping[int, GapPaper]) -> Completion:
+    """Fill gaps with the keys of papers.
+
+    Args:
+        draft: to fill.
+        papers: number of a gap, from 1 -> the paper for it.
+
+    Raises:
+        InputError: the draft's kind cannot be written.
+
+    Example:
+        >>> from cocite.drafts.reading import read_text
+        >>> fill(read_text("We parse [CIT].", "text"), {1: GapPaper(PaperRecord("a", "Trees"), "lee99")}).texts
+        {'': 'We parse [@lee99].'}
+    """
+    check_kind(draft, draft.file)
     # A gap that a macro prints twice, or in a file that is input twice, is one place for several keys.
     places: dict[tuple[str, int, int], tuple[Gap, dict[str, None]]] = {}
-    for gap in advice:
-        if gap.number in best:
-            place = gap.gap.place
-            known = places.setdefault((place.file, place.start, place.end), (gap.gap, {}))
-            known[1][keys[best[gap.number]]] = None
+    for number, gap in enumerate(draft.gaps, 1):
+        if number in papers:
+            place = gap.place
+            known = places.setdefault((place.file, place.start, place.end), (gap, {}))
+            known[1][papers[number].key] = None
     edits = [
         _Edit(
             gap.place.file,
@@ -111,9 +153,10 @@ def complete(
         )
         for gap, found in places.values()
     ]
+    added = {one.key: one.paper for _, one in sorted(papers.items()) if one.is_new}
     new_bib = bib_name(draft)
     linked = False
-    if new:
+    if added:
         for name, (at, before, after) in draft.bibliography_ends.items():
             edits.append(_Edit(name, at, at, f"{before}{Path(new_bib).stem}{after}"))
             linked = True
@@ -122,10 +165,9 @@ def complete(
         name: _edited(text, [edit for edit in edits if edit.file == name])
         for name, text in draft.sources.items()
     }
-    unfilled = tuple(gap.number for gap in advice if gap.number not in best)
-    return Completion(
-        draft.sources, texts, entries(papers, new_keys) if new else "", new_bib, linked, unfilled
-    )
+    unfilled = tuple(number for number in range(1, len(draft.gaps) + 1) if number not in papers)
+    bib = entries(list(added.values()), list(added)) if added else ""
+    return Completion(draft.sources, texts, bib, new_bib, linked, unfilled, added=added)
 
 
 def bib_name(draft: Draft) -> str:

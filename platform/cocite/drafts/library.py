@@ -32,7 +32,7 @@ MAX_LINE = 1000
 LIBRARIES = (".bib", ".ris", ".xml", ".rdf", ".json", ".jsonl")
 """Suffixes of libraries; any other file is a list of ids."""
 _ACL = re.compile(r"(?:https?://)?(?:www\.)?aclanthology\.org/([\w.-]+?)(?:\.pdf|\.bib)?/?$", re.IGNORECASE)
-_ACL_DOI = re.compile(r"10\.(?:18653/v1|3115/v1)/(?P<id>.+)", re.IGNORECASE)
+ACL_DOI = re.compile(r"10\.(?:18653/v1|3115/v1)/(?P<id>.+)", re.IGNORECASE)
 _ADDRESS = re.compile(
     r"^(?:https?://)?(?:www\.)?arxiv\.org/(?:abs|pdf|html)/(.+?)(?:\.pdf)?/?(?:[?#].*)?$", re.IGNORECASE
 )
@@ -43,7 +43,7 @@ _S2 = re.compile(
 )
 """An address at Semantic Scholar: ``/paper/TITLE/HASH``, ``/p/NUMBER``, or ``/CorpusID:NUMBER`` of its API."""
 _OPENALEX = re.compile(r"(?:https?://)?(?:(?:www|api)\.)?openalex\.org/(?:works/)?(W\d+)/?$", re.IGNORECASE)
-_CORPUS_ID = re.compile(r"(?:CorpusId|S2):[ ]?(?P<number>\d{1,12})$", re.IGNORECASE)
+CORPUS_ID = re.compile(r"(?:CorpusId|S2):[ ]?(?P<number>\d{1,12})$", re.IGNORECASE)
 _ARXIV = r"(?i)(?:^|arxiv[:.] ?|\babs/)(?P<number>\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?(?:$|[^\w.-])"
 """As :mod:`cocite.corpus.arxiv` finds a preprint's number, for Arrow's engine, which looks at columns at once."""
 
@@ -195,11 +195,16 @@ def _listed(path: Path) -> Iterator[PaperRecord]:
             if "\0" in text:
                 raise InputError("not a text file", where=where, hint="give an id on each line")
             if text and not text.startswith("#"):
-                yield _of_id(text)
+                yield paper_of_id(text)
 
 
-def _of_id(text: str) -> PaperRecord:
-    """The record of an id: with a DOI where it is one, and without an address around it."""
+def paper_of_id(text: str) -> PaperRecord:
+    """The record of an id: with a DOI where it is one, and without an address around it.
+
+    Example:
+        >>> paper_of_id("https://doi.org/10.1000/182").doi, paper_of_id("https://aclanthology.org/P02-1040.pdf").id
+        ('10.1000/182', 'P02-1040')
+    """
     id_ = text
     if match := _ACL.match(text):
         id_ = match[1]
@@ -209,7 +214,7 @@ def _of_id(text: str) -> PaperRecord:
         id_ = match["id"].lower()
     elif match := _OPENALEX.match(text):
         id_ = match[1].upper()
-    if match := _CORPUS_ID.match(id_):
+    if match := CORPUS_ID.match(id_):
         id_ = match["number"]
     doi = bare_doi(id_)
     return PaperRecord(id_, "", doi=doi if doi.startswith("10.") and "/" in doi else "")
@@ -224,7 +229,7 @@ def _rows(
     """
     rows = corpus.find([paper.id for paper in papers])
     rows[~is_id] = NO_ROW
-    acl = [match["id"] if (match := _ACL_DOI.match(paper.doi)) else "" for paper in papers]
+    acl = [match["id"] if (match := ACL_DOI.match(paper.doi)) else "" for paper in papers]
     tries: tuple[Callable[[list[int]], np.ndarray[tuple[int], np.dtype[np.int32]]], ...] = (
         lambda at: corpus.find([acl[i] for i in at]),
         # Corpora that mix sources write before a number whose it is.

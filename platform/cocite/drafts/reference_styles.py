@@ -13,6 +13,7 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,6 +26,8 @@ from cocite.corpus.records import PaperRecord
 from cocite.corpus.streams import SourcePosition
 from cocite.errors import InputError, NotFoundError, nearest
 
+DEFAULT_STYLE = "harvard-cite-them-right"
+"""citeproc-py brings it along."""
 MAX_BYTES = 1 << 20
 """Bytes of a style; the longest of the public ones have a sixth of it."""
 _LOCALE = re.compile(r"[a-z]{2}(?:-[A-Z]{2})?")
@@ -143,13 +146,27 @@ class ReferenceStyle:
             NotFoundError: there is neither such a file nor such a style.
         """
         path = Path(style)
-        if not path.exists():
-            import citeproc
+        return cls._of(path, style) if path.exists() else cls.bundled(style)
 
-            bundled = {file.stem: file for file in Path(citeproc.STYLES_PATH).glob("*.csl")}
-            if style not in bundled:
-                raise NotFoundError("no such file or style", where=style, hint=nearest(style, bundled))
-            path = bundled[style]
+    @classmethod
+    @cache
+    def bundled(cls, name: str) -> ReferenceStyle:
+        """A style that citeproc-py brings along, by its name.
+
+        Raises:
+            NotFoundError: there is no such style.
+
+        Example:
+            >>> ReferenceStyle.bundled("harvard-cite-them-right").is_numbered
+            False
+        """
+        styles = bundled_styles()
+        if name not in styles:
+            raise NotFoundError("no such file or style", where=name, hint=nearest(name, styles))
+        return cls._of(styles[name], name)
+
+    @classmethod
+    def _of(cls, path: Path, style: str) -> ReferenceStyle:
         if not path.is_file():
             raise InputError("is not a file", where=style, hint="name a .csl file")
         with InputFile(path) as stream:
@@ -195,6 +212,19 @@ class ReferenceStyle:
                 hint="try another style",
             ) from error
         return [FormattedReference(" ".join(entry.split())) for entry in made]
+
+
+@cache
+def bundled_styles() -> dict[str, Path]:
+    """Name -> file of each style that citeproc-py brings along.
+
+    Example:
+        >>> "harvard-cite-them-right" in bundled_styles()
+        True
+    """
+    import citeproc
+
+    return {file.stem: file for file in sorted(Path(citeproc.STYLES_PATH).glob("*.csl"))}
 
 
 def by_id(style: ReferenceStyle, papers: Sequence[PaperRecord]) -> dict[str, FormattedReference]:

@@ -48,8 +48,8 @@ class Report:
     gaps: Sequence[GapAdvice]
     cited: Sequence[CitedPaper]
     companions: Sequence[Companion]
-    library: Set[str] = frozenset()
-    """Ids of the papers that the author has already."""
+    library: Set[str] | None = None
+    """Ids of the papers that the author has already; None: nobody named a library."""
     suggestions: Sequence[SuggestedPapers] | None = None
     """The sentences that seem to need a citation; None: nobody asked for them."""
     references: Mapping[str, FormattedReference] = field(default_factory=dict)
@@ -61,6 +61,23 @@ class Report:
         found: list[PaperRecord | Recommendation] = [paper for one in answers for paper in one.papers]
         found += [one.paper for one in self.companions]
         return list({paper.id: _record(paper) for paper in found}.values())
+
+    @property
+    def library_counts(self) -> dict[str, int] | None:
+        """How many of the report's papers the author has, and how many not; None: nobody named a library."""
+        if self.library is None:
+            return None
+        own = [paper.id in self.library for paper in self.papers()]
+        return {"in_library": sum(own), "lacking": len(own) - sum(own)}
+
+    @property
+    def library_line(self) -> str:
+        """The same in a sentence; "" where nobody named a library."""
+        counts = self.library_counts
+        if counts is None:
+            return ""
+        own, lacking = counts["in_library"], counts["lacking"]
+        return f"Of {own + lacking:,} papers here, {own:,} are in my library, and it lacks {lacking:,}."
 
     def values(self) -> dict[str, Any]:
         """What ``--json`` prints."""
@@ -75,7 +92,7 @@ class Report:
                 "citations": len(self.cited),
                 "warnings": list(self.draft.warnings),
             },
-            "gaps": [gap_values(gap, self.library, self.references) for gap in self.gaps],
+            "gaps": [gap_values(gap, self.library or frozenset(), self.references) for gap in self.gaps],
             "cited": [
                 {
                     "key": one.key,
@@ -88,12 +105,13 @@ class Report:
             "usually_cited_together": [
                 {
                     **_paper_values(one.paper, self.references),
-                    "in_library": one.paper.id in self.library,
+                    "in_library": one.paper.id in (self.library or ()),
                     "papers_citing_both": one.papers,
                 }
                 for one in self.companions
             ],
             **self._suggestion_values(),
+            **({} if self.library is None else {"library": self.library_counts}),
         }
 
     def _suggestion_values(self) -> dict[str, Any]:
@@ -101,13 +119,13 @@ class Report:
             return {}
         made = []
         for one in self.suggestions:
-            values = gap_values(one.advice, self.library, self.references)
+            values = gap_values(one.advice, self.library or frozenset(), self.references)
             made.append({"suggestion": values.pop("gap"), "probability": one.probability, **values})
         return {"suggestions": made}
 
     def mark(self, paper: PaperRecord | Recommendation) -> str:
         """What stands behind a paper that the author has already; "" behind others."""
-        return f" ({IN_LIBRARY})" if paper.id in self.library else ""
+        return f" ({IN_LIBRARY})" if paper.id in (self.library or ()) else ""
 
     def markdown(self) -> str:
         """The report in Markdown."""
@@ -130,6 +148,8 @@ class Report:
                 for one in self.companions
             ]
             lines.append("")
+        if self.library_line:
+            lines += [self.library_line, ""]
         return "\n".join(lines)
 
     def _markdown_of(self, gap: GapAdvice) -> list[str]:

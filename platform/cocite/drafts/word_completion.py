@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from docx.opc.oxml import serialize_part_xml
 
+from cocite.corpus.bibtex import citation_keys
 from cocite.corpus.names import split_name
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
@@ -23,8 +24,6 @@ from cocite.drafts.word_references import ReferenceList
 from cocite.drafts.word_text import WordFile, WordParagraph, open_word
 from cocite.errors import InputError
 
-DEFAULT_STYLE = "harvard-cite-them-right"
-"""Of references; citeproc-py brings it along."""
 _MARKUP = "\ue000-\uf8ff"
 """Signs for the forms of a reference."""
 _SHORT = 40
@@ -34,7 +33,27 @@ _SHORT = 40
 def complete_word(
     data: bytes, draft: Draft, advice: Sequence[GapAdvice], corpus: Corpus, style: ReferenceStyle
 ) -> Completion:
-    """Fill each gap with a citation of its best paper, and add the reference of each of these papers to the list.
+    """Fill each gap with a citation of its best paper: see :func:`fill_word`.
+
+    Args:
+        data: of the .docx file.
+        draft: read from it.
+        advice: its gaps and their papers.
+        corpus: of the papers.
+        style: of the references.
+
+    Raises:
+        InputError: as of :func:`fill_word`.
+    """
+    best = {gap.number: gap.papers[0].row for gap in advice if gap.papers}
+    papers = corpus.papers_at(list(best.values()))
+    return fill_word(data, draft, dict(zip(best, papers, strict=True)), style)
+
+
+def fill_word(
+    data: bytes, draft: Draft, papers: Mapping[int, PaperRecord], style: ReferenceStyle
+) -> Completion:
+    """Fill gaps with citations of papers, and add the reference of each of these papers to the list.
 
     Citations are numbers where the list is numbered, or where there is none and the style numbers references; else
     they are authors and year. All other parts of the file, and all other text, stay as they are.
@@ -42,8 +61,7 @@ def complete_word(
     Args:
         data: of the .docx file.
         draft: read from it.
-        advice: its gaps and their papers.
-        corpus: of the papers.
+        papers: number of a gap, from 1 -> the paper for it.
         style: of the references.
 
     Raises:
@@ -57,25 +75,26 @@ def complete_word(
         )
     before, parts = _lines(word), _parts(word)
     chosen = []
-    for gap in sorted((gap for gap in advice if gap.papers), key=lambda gap: gap.gap.place.start):
-        paragraph, start, end = _found(word, gap.gap.place)
+    for number, gap in sorted(enumerate(draft.gaps, 1), key=lambda one: one[1].place.start):
+        if number not in papers:
+            continue
+        paragraph, start, end = _found(word, gap.place)
         if can_replace(paragraph, start, end):
-            chosen.append((gap.number, gap.papers[0].row, paragraph, start, end))
-    rows = list(dict.fromkeys(row for _, row, *_ in chosen))
-    papers = corpus.papers_at(rows)
+            chosen.append((number, papers[number], paragraph, start, end))
+    cited = {paper.id: paper for _, paper, *_ in chosen}
     listed = ReferenceList.of(word, numbered=style.is_numbered)
-    numbers = {row: number for number, row in enumerate(rows, (listed.last or 0) + 1)}
-    by_row = dict(zip(rows, papers, strict=True))
-    for _, row, paragraph, start, end in reversed(chosen):
+    numbers = {id_: number for number, id_ in enumerate(cited, (listed.last or 0) + 1)}
+    for _, paper, paragraph, start, end in reversed(chosen):
         if listed.last is None:
-            words = author_year(by_row[row])
+            words = author_year(paper)
             within = paragraph.text[:start]
             words = words if within.rfind("(") > within.rfind(")") else f"({words})"
         else:
-            words = listed.cited(numbers[row])
+            words = listed.cited(numbers[paper.id])
         kept = kept_keys(paragraph.text[start:end])
         replace_text(paragraph, start, end, ", ".join([*kept, words]))
-    references = style.references([replace(paper, abstract="") for paper in papers]) if papers else []
+    added = [replace(paper, abstract="") for paper in cited.values()]
+    references = style.references(added) if added else []
     if style.is_numbered:
         references = [_without_number(one, number) for number, one in enumerate(references, 1)]
     listed.add(word, references)
@@ -88,8 +107,9 @@ def complete_word(
         bibliography="",
         bib_name="",
         is_linked=True,
-        unfilled=tuple(gap.number for gap in advice if gap.number not in filled),
+        unfilled=tuple(number for number in range(1, len(draft.gaps) + 1) if number not in filled),
         document=finished,
+        added=dict(zip(citation_keys(added), added, strict=True)),
     )
 
 

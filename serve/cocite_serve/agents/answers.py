@@ -180,3 +180,6 @@ class Bibliography(BaseModel):
 
     bibtex: str
     keys: list[CitationKey] = Field(description="The key of each paper, in the order of the ids.")
+    formatted: list[str] = Field(
+        default=[], description="With `style`: the reference of each paper, in the order of the ids."
+    )

@@ -7,6 +7,8 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from cocite.config import Settings
+from cocite.corpus.bibtex import KeyForm
+from cocite_serve.http.query_fields import KEY_FORMS, StyleName
 from cocite_serve.settings import Limits
 
 LIMITS = Limits()
@@ -136,4 +138,8 @@ class BibtexArguments(Settings):
 
     ids: Annotated[list[Id], Field(min_length=1, max_length=LIMITS.papers)] = Field(
         description="Ids of papers, as `recommend` gives them."
+    )
+    cite_keys: KeyForm = Field(default="cocite", description=f"Form of keys: {KEY_FORMS}")
+    style: StyleName | None = Field(
+        default=None, description="Style of CSL in which each reference is given as text, too. Default: none."
     )

@@ -62,7 +62,7 @@ def _(answer: Explanation) -> str:
 
 @as_text.register
 def _(answer: Bibliography) -> str:
-    return answer.bibtex
+    return _paragraphs(answer.bibtex, *map(_line, answer.formatted)) if answer.formatted else answer.bibtex
 
 
 def _paragraphs(*parts: str) -> str:

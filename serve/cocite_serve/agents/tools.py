@@ -10,6 +10,7 @@ from cocite.corpus import bibtex
 from cocite.corpus.records import PaperRecord
 from cocite.drafts.gaps import GAP
 from cocite.drafts.reading import read_text
+from cocite.drafts.reference_styles import ReferenceStyle
 from cocite.drafts.suggestions import Suggestion, suggestions
 from cocite.errors import InputError
 from cocite.pipeline.options import Options, Recommendation
@@ -217,9 +218,12 @@ class Tools:
         """
         ids = list(dict.fromkeys(asked.ids))
         records = self._papers.records(ids)
-        keys = zip(ids, bibtex.citation_keys(records), strict=True)
+        keys = bibtex.citation_keys(records, form=asked.cite_keys)
+        made = [] if asked.style is None else ReferenceStyle.bundled(asked.style).references(records)
         return Bibliography(
-            bibtex=bibtex.entries(records), keys=[CitationKey(id=id_, key=key) for id_, key in keys]
+            bibtex=bibtex.entries(records, keys),
+            keys=[CitationKey(id=id_, key=key) for id_, key in zip(ids, keys, strict=True)],
+            formatted=[reference.text for reference in made],
         )
 
     def _options(self, top_k: int, exclude: Sequence[str]) -> tuple[Options, list[str]]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cocite.corpus.bibtex import citation_keys
+from cocite.corpus.bibtex import KeyForm, citation_keys
 from cocite.corpus.records import PaperRecord
 from cocite.drafts.draft import Kind
 from cocite.pipeline.evidence import Evidence
@@ -65,6 +65,7 @@ class Completer:
 
     Args:
         recommender: over the index that is asked.
+        keys_as: form of new keys.
 
     Example:
         >>> from cocite.corpus.history import History
@@ -79,8 +80,8 @@ class Completer:
         ('papineni2002bleu', True)
     """
 
-    def __init__(self, recommender: Recommender) -> None:
-        self.recommender = recommender
+    def __init__(self, recommender: Recommender, keys_as: KeyForm = "cocite") -> None:
+        self.recommender, self._keys_as = recommender, keys_as
         self.files = ReferenceFiles(recommender.index.corpus)
         self._names = AuthorNames(recommender.index.corpus, recommender.index.alive)
         self._answers: OrderedDict[tuple[object, ...], list[Recommendation]] = OrderedDict()
@@ -165,7 +166,7 @@ class Completer:
         keys = references.keys_of_rows
         new = [(row, paper) for row, paper in papers if row not in keys]
         # All new papers get their keys, so that a key does not change while it is typed.
-        new_keys = citation_keys([paper for _, paper in new], references.taken)
+        new_keys = citation_keys([paper for _, paper in new], references.taken, self._keys_as)
         named = dict(zip((row for row, _ in new), new_keys, strict=True))
         for place, (row, paper) in enumerate(papers):
             if row not in kept:

@@ -36,7 +36,7 @@ def draft_router(app: FastAPI, service: Service) -> APIRouter:
     """The paths over a service; the application's handlers of errors refuse a draft's gaps too."""
     router = APIRouter(tags=["recommend"])
     limits = service.settings.limits
-    most = max(MAX_FILES, limits.exclude, limits.weights, limits.seeds)
+    most = max(MAX_FILES, limits.exclude, limits.weights, limits.seeds, limits.have)
     reader = DraftReader(service)
 
     @router.post(
@@ -45,7 +45,8 @@ def draft_router(app: FastAPI, service: Service) -> APIRouter:
         description="Reads a draft, or a LaTeX project, and answers a JSON value a line: first `draft`, what was read "
         f"and what it cites; then a `gap` for each of up to {limits.draft_gaps} gaps, as soon as it is done, and with "
         "`suggest` a `suggestion` for each sentence that seems to need a citation; at last "
-        "`end`, what is usually cited together with what the draft cites. What it cites is not recommended. Nothing of "
+        "`end`, what is usually cited together with what the draft cites, and with `finished` the draft with the best "
+        "papers put in. What it cites is not recommended. Nothing of "
         f"the draft is kept. The body may have {limits.draft_bytes:,} bytes.",
         responses={200: {"content": {NDJSON: {"schema": LINE}}}, **refusals(422, 504)},
         response_class=LineResponse,
@@ -60,7 +61,7 @@ def draft_router(app: FastAPI, service: Service) -> APIRouter:
         context = current()
         backend = service.current().chosen(asked.release, asked.client or context.key or context.id)
         found = await reader.read(asked, backend.papers, backend.model)
-        return LineResponse(DraftLines(app, request, service, asked, found).all(backend))
+        return LineResponse(DraftLines(app, request, service, asked, found, reader).all(backend))
 
     @router.post(
         DRAFT_TEXT_PATH,

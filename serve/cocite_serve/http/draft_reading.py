@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import base64
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from cocite.drafts.advice import CitedPaper, Companion, cited_papers, companions
 from cocite.drafts.bibliography import Bibliography
+from cocite.drafts.completion import GapPaper
+from cocite.drafts.completion_process import complete_apart
 from cocite.drafts.draft import Draft, Gap
 from cocite.drafts.draft_text import draft_text
 from cocite.drafts.reader_process import ReadDraft, read_apart
@@ -26,6 +29,7 @@ from cocite_serve.http.draft_schemas import (
     DraftRequest,
     DraftText,
     DraftTextRequest,
+    Finished,
     TogetherOut,
 )
 from cocite_serve.http.papers import Papers
@@ -90,7 +94,7 @@ class DraftReader:
     def __init__(self, service: Service) -> None:
         self._service, self._lock = service, threading.Lock()
         self._threads = ThreadPoolExecutor(service.settings.limits.drafts_at_once, "drafts")
-        self.under_way = 0
+        self.under_way = self.held = 0
 
     async def read(self, request: DraftRequest, papers: Papers, model: Path | None = None) -> FoundDraft:
         """Read a draft, and find what it cites among some papers.
@@ -112,10 +116,37 @@ class DraftReader:
         if len(request.venue) > limits.title_chars:
             raise InputError(f"at most {limits.title_chars:,} characters are allowed", where="venue")
         _check_suggest(request.suggest, limits, model)
+        if request.finished and self.held >= limits.drafts_waiting:
+            raise OverloadedError(f"the files of {self.held} drafts are held until these are finished")
         find_seeds(request, papers)  # a wrong list is refused once, and not at each gap
         found = await self._in_turn(found_draft, request, papers, limits, model)
         check_options(request, limits, found.year)  # of the draft's own year, where the request has none
+        if request.finished and found.draft.kind == "pdf":
+            raise InputError("a .pdf draft is read, and not written; send its source", where="finished")
         return found
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Count the files of a draft as held until it is finished."""
+        self.held += 1
+        try:
+            yield
+        finally:
+            self.held -= 1
+
+    async def finish(self, sent: list[DraftFile], main: str, papers: Mapping[int, GapPaper]) -> Finished:
+        """A draft with papers in its gaps.
+
+        Args:
+            sent, main: as of the request.
+            papers: number of a gap, from 1 -> the paper for it.
+
+        Raises:
+            InputError: it cannot be written, or is above a limit.
+            OverloadedError: too many drafts wait.
+            TooSlowError: it took longer than a request may.
+        """
+        return await self._in_turn(finished_draft, sent, main, papers, self._service.settings.limits)
 
     async def text(self, request: DraftTextRequest, papers: Papers) -> DraftText:
         """The text of a draft, and what it cites among some papers.
@@ -229,6 +260,39 @@ def text_of_draft(request: DraftTextRequest, papers: Papers, limits: Limits) -> 
             papers,
         ),
         warnings=[*draft.warnings, *missing_warnings(read.missing)],
+    )
+
+
+def finished_draft(
+    sent: list[DraftFile], main: str, papers: Mapping[int, GapPaper], limits: Limits
+) -> Finished:
+    """Fill the gaps of a draft in another process.
+
+    Raises:
+        InputError: it cannot be written, or is above a limit; ``where`` is the field of the request.
+    """
+    try:
+        done = complete_apart(_files(sent), main, papers, seconds=limits.draft_s)
+    except InputError as error:
+        raise InputError(str(error), where="finished") from None
+    size = len(done.diff.encode()) + len(done.bib.encode()) + sum(map(len, done.files.values()))
+    if size > limits.draft_bytes:
+        raise InputError(
+            f"the finished draft and its difference have {size:,} bytes, at most {limits.draft_bytes:,} are allowed",
+            where="finished",
+        )
+    texts = {file.name for file in sent if file.base64 is None}
+    return Finished(
+        diff=done.diff,
+        bib=done.bib,
+        bib_name=done.bib_name,
+        files=[
+            DraftFile(name=name, text=data.decode())
+            if name in texts
+            else DraftFile(name=name, base64=base64.b64encode(data).decode())
+            for name, data in done.files.items()
+        ],
+        unfilled=list(done.unfilled),
     )
 
 

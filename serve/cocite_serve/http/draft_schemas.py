@@ -5,13 +5,13 @@ The API's documentation shows of each docstring what stands before the form feed
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, model_validator
 
 from cocite.corpus.bibtex import KeyForm
 from cocite.drafts.draft import Kind
 from cocite.drafts.limits import MAX_FILES
 from cocite_serve.http.option_fields import RecommendOptions
-from cocite_serve.http.query_fields import GAP_EXAMPLE, Text, Whole, Year
+from cocite_serve.http.query_fields import GAP_EXAMPLE, KEY_FORMS, Text, Whole, Year
 from cocite_serve.http.schemas import PaperOut, Problem, RecommendResponse
 
 FileName = Annotated[str, StringConstraints(min_length=1, max_length=300)]
@@ -99,10 +99,16 @@ class DraftRequest(RecommendOptions):
         description="Authors of the draft, as the corpus writes names. Default: those that it names.",
     )
     venue: Text = Field(default="", description="Venue the draft is written for.")
-    cite_keys: KeyForm = Field(
-        default="cocite",
-        description="Form of new keys: `cocite`, as `vaswani2017attention`, or `better-bibtex`, as Better BibTeX makes "
-        "them by default: `vaswaniAttentionAllYou2017`.",
+    cite_keys: KeyForm = Field(default="cocite", description=f"Form of new keys: {KEY_FORMS}")
+    like_cited: StrictBool = Field(
+        default=False,
+        description="Take what the draft cites for papers of `like`, too: the first papers of its text, as many as "
+        "`like` has room for.",
+    )
+    finished: StrictBool = Field(
+        default=False,
+        description="Whether the last line brings the draft with the best paper of each gap put in, as a difference "
+        "and as files. Not of a `.pdf`.",
     )
 
 
@@ -159,6 +165,9 @@ class TogetherOut(PaperOut):
     """
 
     papers: int = Field(description="Papers that cite it and at least one paper that the draft cites.")
+    in_library: bool | None = Field(
+        default=None, description="Whether it is one of `have` of the request; null where that names none."
+    )
 
 
 class DraftText(BaseModel):
@@ -258,8 +267,31 @@ class SuggestionLine(PapersLine):
     )
 
 
+class Finished(BaseModel):
+    """A draft in whose gaps the best papers are cited.\f
+
+    Example:
+        >>> Finished(diff="", bib="", bib_name="a-cited.bib", files=[], unfilled=[2]).unfilled
+        [2]
+    """
+
+    diff: str = Field(description="A unified diff of the files that change; of `.docx` by paragraphs.")
+    bib: str = Field(
+        description="The new entries in BibTeX, with the keys of `cite`; empty where the draft's own have all, and of "
+        "`.docx`, whose references stand in its list."
+    )
+    bib_name: str = Field(
+        description="Name of a file for them, beside the main file; the draft names it now where it names others."
+    )
+    files: list[DraftFile] = Field(
+        description="The files that change, with their new content: text where it was sent as text, else base64. Of a "
+        "`.zip` the archive, with the new entries."
+    )
+    unfilled: list[int] = Field(description="Numbers of the gaps that stay.")
+
+
 class DraftEnd(BaseModel):
-    """The last line: what is usually cited together, and a summary.\f
+    """The last line: what is usually cited together, a summary, and on request the finished draft.\f
 
     Example:
         >>> DraftEnd(answered=3, refused=1, empty=0).usually_cited_together
@@ -271,6 +303,8 @@ class DraftEnd(BaseModel):
     answered: int = Field(description="Gaps and suggestions with papers.")
     empty: int = Field(description="Those for which no paper was found.")
     refused: int = Field(description="Those with a `problem`.")
+    finished: Finished | None = Field(default=None, description="Where the request has `finished`.")
+    problem: Problem | None = Field(default=None, description="Why it has none.")
 
 
 DraftLine = Annotated[DraftHead | GapLine | SuggestionLine | DraftEnd, Field(discriminator="kind")]

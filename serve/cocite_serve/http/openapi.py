@@ -103,6 +103,7 @@ def _bounds(limits: Limits) -> Iterator[tuple[str, str, dict[str, Any]]]:
     of_recommend: dict[str, dict[str, Any]] = {
         "like": seeds,
         "dislike": seeds,
+        "have": values | {"maxItems": limits.have},
         "exclude": values,
         "exclude_authors": values,
         "top_k": {"maximum": limits.top_k},

@@ -63,6 +63,12 @@ class RecommendOptions(BaseModel):
         "later. Together with a text, or with `like`.",
     )
     exclude: list[Text] = Field(default=[], description="Ids of papers not to recommend.")
+    have: list[Text] = Field(
+        default=[],
+        description="Papers that the author has: ids of the corpus, DOIs, arXiv numbers, ids of the ACL Anthology or "
+        "of Semantic Scholar. They are returned as others are; `in_library` of each paper says whether it is one of "
+        "them.",
+    )
     exclude_authors: list[Text] = Field(default=[], description="Recommend nothing by these authors.")
     evidence: StrictBool = Field(default=True, description="Whether to say why each paper is recommended.")
     retrievers: list[Name] = Field(

@@ -124,6 +124,11 @@ def check_options(request: RecommendOptions, limits: Limits, year: int | None) -
         check_lengths(getattr(request, name), name, limits)
     for name in ("exclude", "exclude_authors"):
         check_values(getattr(request, name), name, limits)
+    if len(request.have) > limits.have:
+        raise InputError(
+            f"at most {limits.have:,} papers are allowed, got {len(request.have):,}", where="have"
+        )
+    check_lengths(request.have, "have", limits)
     for name in ("retrievers", "weights"):
         if (count := len(getattr(request, name))) > limits.weights:
             raise InputError(f"at most {limits.weights:,} signals are allowed, got {count:,}", where=name)

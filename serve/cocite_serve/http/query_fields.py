@@ -2,8 +2,18 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    WithJsonSchema,
+)
 from pydantic_core import PydanticCustomError
+
+from cocite.drafts.reference_styles import bundled_styles
 
 
 def _number(value: Any) -> Any:
@@ -13,12 +23,25 @@ def _number(value: Any) -> Any:
     return value
 
 
+def _style(value: str) -> str:
+    if value not in bundled_styles():
+        raise ValueError(f"expected {' or '.join(bundled_styles())}")
+    return value
+
+
 Whole = Annotated[int, BeforeValidator(_number)]
 """A whole number; 5.0 is one in JSON."""
 Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 ReleaseChoice = Annotated[str, StringConstraints(max_length=200)]
 """A release by its name. Which of them are loaded is known when a request is answered, and not here."""
+StyleName = Annotated[
+    str,
+    StringConstraints(max_length=200),
+    AfterValidator(_style),
+    WithJsonSchema({"type": "string", "enum": [*bundled_styles()]}),
+]
+"""A style of CSL that citeproc-py brings along, by its name."""
 Milliseconds = Annotated[Whole, Field(ge=1, le=86_400_000)]
 Year = Annotated[Whole, Field(ge=1000, le=2999)]
 Text = Annotated[str, StringConstraints(strip_whitespace=True)]
@@ -27,6 +50,11 @@ GAP_EXAMPLE = (
     "Attention lets every position look at every other one, and replaced recurrence in machine "
     "translation [CIT], while pretrained encoders changed most other tasks."
 )
+KEY_FORMS = (
+    "`cocite`, as `vaswani2017attention`, or `better-bibtex`, as Better BibTeX makes them by default: "
+    "`vaswaniAttentionAllYou2017`."
+)
+"""The forms of citation keys, for the description of a field that chooses one."""
 
 
 class QueryText(BaseModel):

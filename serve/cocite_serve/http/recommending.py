@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from cocite.pipeline.options import Options
 from cocite_serve.http.conversion import Stamps, to_query, to_response
+from cocite_serve.http.library_marks import LibraryMarks
 from cocite_serve.http.manuscript import NO_TEXT, Manuscript, parse_manuscript
 from cocite_serve.http.pages import Page, digest
 from cocite_serve.http.problems import check_limits
@@ -27,16 +28,18 @@ async def recommend(service: Service, request: RecommendRequest) -> RecommendRes
         TooSlowError: it took longer than it may.
     """
     check_limits(request, service.settings.limits)
-    if not has_text(request, request.title, request.abstract, request.context, request.text):
-        return await recommend_for(service, request, NO_TEXT)
-    manuscript = parse_manuscript(
-        title=request.title,
-        abstract=request.abstract,
-        context=request.context,
-        text=request.text,
-        gap=request.gap,
-    )
-    return await recommend_for(service, request, manuscript)
+    manuscript = NO_TEXT
+    if has_text(request, request.title, request.abstract, request.context, request.text):
+        manuscript = parse_manuscript(
+            title=request.title,
+            abstract=request.abstract,
+            context=request.context,
+            text=request.text,
+            gap=request.gap,
+        )
+    response = await recommend_for(service, request, manuscript)
+    response.papers = LibraryMarks(request.have).on(response.papers)
+    return response
 
 
 async def recommend_for(

@@ -1,18 +1,28 @@
-"""The paths that give papers as references: BibTeX, RIS and CSL-JSON.
+"""The paths that give papers as references: BibTeX, RIS, CSL-JSON, and formatted in a style of CSL.
 
 A module that FastAPI reads must not postpone its annotations: no ``from __future__ import annotations`` here.
 """
 
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
+from cocite.corpus.bibtex import KeyForm
+from cocite.corpus.records import PaperRecord
 from cocite.corpus.references import FORMS, ReferenceForm
+from cocite.drafts.reference_styles import DEFAULT_STYLE, ReferenceStyle
 from cocite.errors import InputError
 from cocite_serve.http.openapi import refusals
+from cocite_serve.http.query_fields import KEY_FORMS, StyleName
 from cocite_serve.http.service import Service
 
+PLAIN = "text/plain"
 Ids = Annotated[list[str], Query(description="Ids of papers.")]
+CiteKeys = Annotated[KeyForm, Query(description=f"Form of keys: {KEY_FORMS}")]
+Style = Annotated[StyleName, Query(description="Style of CSL, by its name.")]
 
 
 def reference_router(service: Service) -> APIRouter:
@@ -20,19 +30,19 @@ def reference_router(service: Service) -> APIRouter:
     router = APIRouter(tags=["papers"])
     for path, form in FORMS.items():
         _add(router, service, path, form)
+    _add_formatted(router, service)
     return router
 
 
 def _add(router: APIRouter, service: Service, path: str, form: ReferenceForm) -> None:
-    most = service.settings.limits.papers
     schema: dict[str, Any] = {"type": "string"}
     if form.media_type.endswith("json"):
         schema = {"type": "array", "items": {"type": "object"}}
     answer: dict[int | str, dict[str, Any]] = {200: {"content": {form.media_type: {"schema": schema}}}}
 
-    def written(ids: list[str]) -> Response:
+    def written(ids: list[str], keys_as: KeyForm) -> Response:
         papers = service.current().papers.records(ids)
-        return Response(form.write(papers), media_type=form.media_type)
+        return Response(form.text(papers, keys_as), media_type=form.media_type)
 
     @router.get(
         f"/v1/{path}",
@@ -41,10 +51,9 @@ def _add(router: APIRouter, service: Service, path: str, form: ReferenceForm) ->
         response_class=Response,
         responses={**answer, **refusals(404, 422)},
     )
-    async def several(id: Ids) -> Response:
-        if len(id) > most:
-            raise InputError(f"at most {most} papers at a time, got {len(id)}", where="id")
-        return written(id)
+    async def several(id: Ids, cite_keys: CiteKeys = "cocite") -> Response:
+        _check_count(service, id)
+        return written(id, cite_keys)
 
     # Ids may hold slashes (a DOI, an address), hence `:path`.
     @router.get(
@@ -52,7 +61,58 @@ def _add(router: APIRouter, service: Service, path: str, form: ReferenceForm) ->
         summary=f"One paper as {form.name}",
         operation_id=f"one_{path}",
         response_class=Response,
-        responses={**answer, **refusals(404)},
+        responses={**answer, **refusals(404, 422)},
     )
-    async def one(id: str) -> Response:
-        return written([id])
+    async def one(id: str, cite_keys: CiteKeys = "cocite") -> Response:
+        return written([id], cite_keys)
+
+
+def _add_formatted(router: APIRouter, service: Service) -> None:
+    answer: dict[int | str, dict[str, Any]] = {200: {"content": {PLAIN: {"schema": {"type": "string"}}}}}
+    # One at a time: citeproc-py computes in Python, and several would hold the event loop up together.
+    thread = ThreadPoolExecutor(1, "references")
+
+    async def written(ids: list[str], style: str) -> Response:
+        papers = service.current().papers.records(ids)
+        loop = asyncio.get_running_loop()
+        text = await service.within(None, lambda _: loop.run_in_executor(thread, formatted, papers, style))
+        return Response(text, media_type=PLAIN)
+
+    @router.get(
+        "/v1/formatted",
+        summary="Several papers as references in a style of CSL, one a line",
+        description="As plain text, in the order of the ids; numbered in it where the style numbers references.",
+        operation_id="several_formatted",
+        response_class=Response,
+        responses={**answer, **refusals(404, 422, 504)},
+    )
+    async def several(id: Ids, style: Style = DEFAULT_STYLE) -> Response:
+        _check_count(service, id)
+        return await written(id, style)
+
+    @router.get(
+        "/v1/papers/{id:path}/formatted",
+        summary="One paper as a reference in a style of CSL",
+        operation_id="one_formatted",
+        response_class=Response,
+        responses={**answer, **refusals(404, 422, 504)},
+    )
+    async def one(id: str, style: Style = DEFAULT_STYLE) -> Response:
+        return await written([id], style)
+
+
+def formatted(papers: Sequence[PaperRecord], style: str) -> str:
+    """Papers as references in a style that citeproc-py brings along, a line each.
+
+    Example:
+        >>> print(formatted([PaperRecord("a", "Trees", year=1999, authors=("Ann Lee",))], DEFAULT_STYLE), end="")
+        Lee, A. (1999) “Trees”.
+    """
+    references = ReferenceStyle.bundled(style).references(papers)
+    return "".join(f"{reference.text}\n" for reference in references)
+
+
+def _check_count(service: Service, ids: list[str]) -> None:
+    most = service.settings.limits.papers
+    if len(ids) > most:
+        raise InputError(f"at most {most} papers at a time, got {len(ids)}", where="id")

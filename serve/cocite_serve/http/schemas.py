@@ -154,6 +154,9 @@ class RecommendedPaper(PaperOut):
     )
     stages: dict[str, float] = Field(description="Score of each stage or signal that saw the paper.")
     evidence: EvidenceOut | None = None
+    in_library: bool | None = Field(
+        default=None, description="Whether it is one of `have` of the request; null where that names none."
+    )
 
 
 class Took(BaseModel):

@@ -117,7 +117,11 @@ export async function examples() {
   return (await ask("v1/examples")).json();
 }
 
-/** Papers as references. @param {"bibtex" | "ris" | "csl-json"} form @param {string[]} ids @returns {Promise<string>} */
-export async function references(form, ids) {
-  return (await ask(`v1/${form}?${new URLSearchParams(ids.map((id) => ["id", id]))}`)).text();
+/**
+ * Papers as references; formatted ones have no keys.
+ * @param {"bibtex" | "ris" | "csl-json" | "formatted"} form @param {string[]} ids
+ * @param {"cocite" | "better-bibtex"} keys Form of their keys. @returns {Promise<string>}
+ */
+export async function references(form, ids, keys) {
+  return (await ask(`v1/${form}?${new URLSearchParams([...ids.map((id) => ["id", id]), ["cite_keys", keys]])}`)).text();
 }

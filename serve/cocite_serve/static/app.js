@@ -10,6 +10,7 @@ import { clearFieldErrors } from "./fields.js";
 import { setUpFiles, stopReading } from "./files.js";
 import { setUpGraph } from "./graph.js";
 import { forgetDraft, restore, setUpKeeping } from "./keeping.js";
+import { setUpKeys } from "./keys.js";
 import { mark, setUpMarks, takeLink } from "./marks.js";
 import { forgetLibrary, isLibrary, setUpLibrary, takeLibrary } from "./owned.js";
 import { forGap, problem, setUpResults, showNothing, yearLimits } from "./results.js";
@@ -172,6 +173,7 @@ function describeCorpus() {
 }
 
 setUpEditor();
+setUpKeys();
 setUpCiting();
 setUpSelection(taken);
 setUpResults(actions, keyForm);

@@ -1,9 +1,9 @@
 // Puts citations into the text: \cite{key} of LaTeX or [@key] of Markdown.
 
-import { references } from "./api.js";
 import { $, copyText, titleChip, toast } from "./dom.js";
 import { focusGap, replace } from "./editor.js";
 import { isMissing } from "./gaps.js";
+import { keysOf } from "./keys.js";
 import { taken } from "./search.js";
 import { changed, chosenFor, gapInFocus, selectedIds, state, when } from "./state.js";
 import { choice } from "./storage.js";
@@ -41,17 +41,6 @@ function withKeys(given, keys) {
   const known = (part) => part.map((key) => key.trim()).filter((key) => !isMissing(key));
   const all = [...known(given.slice(0, at)), ...keys, ...known(given.slice(at))];
   return [...new Set(all)].join(given.some((key) => key.startsWith(" ")) && given.length > 1 ? ", " : ",");
-}
-
-/**
- * The keys of papers as their references have them; papers in the text come first, so that their keys stay.
- * @param {string[]} ids @returns {Promise<string[]>}
- */
-async function keysOf(ids) {
-  const all = [...new Set([...state.cited, ...ids])];
-  const items = JSON.parse(await references("csl-json", all));
-  const keys = new Map(all.map((id, place) => [id, items[place].id]));
-  return ids.map((id) => keys.get(id));
 }
 
 // The papers chosen for a gap; without one, those for the text that are not in it yet.

@@ -64,7 +64,7 @@ async function found(ids, likes) {
   if (!ids.length) return [];
   const { unknown } = await links(ids);
   const known = ids.filter((id) => !unknown.includes(id));
-  const items = known.length ? JSON.parse(await references("csl-json", known)) : [];
+  const items = known.length ? JSON.parse(await references("csl-json", known, "cocite")) : [];
   if (unknown.length) toast(`Not in this corpus: ${unknown.join(", ")}`);
   return known.map((id, at) => ({ id, title: items[at].title || id, likes, gap: null }));
 }

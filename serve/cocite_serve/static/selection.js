@@ -2,12 +2,14 @@
 
 import { references } from "./api.js";
 import { $, copyText, el, toast } from "./dom.js";
+import { keyForm } from "./keys.js";
 import { changed, selectedIds, state, when } from "./state.js";
 import { choice } from "./storage.js";
 
 const FORMS = {
   bibtex: { name: "BibTeX", file: "cocite.bib", type: "application/x-bibtex" },
   ris: { name: "RIS", file: "cocite.ris", type: "application/x-research-info-systems" },
+  formatted: { name: "Formatted text", file: "cocite.txt", type: "text/plain" },
   "csl-json": { name: "CSL-JSON", file: "cocite.json", type: "application/json" },
 };
 
@@ -18,7 +20,7 @@ const FORMS = {
 export async function copyReferences(ids, taken) {
   const form = $("form_of_references").value;
   try {
-    await copyText(await references(form, ids));
+    await copyText(await references(form, ids, keyForm()));
     taken(ids);
     toast(ids.length === 1 ? `${FORMS[form].name} copied` : `${FORMS[form].name} of ${ids.length} papers copied`);
   } catch (error) {
@@ -29,7 +31,7 @@ export async function copyReferences(ids, taken) {
 async function download(ids, taken) {
   const form = $("form_of_references").value;
   try {
-    const address = URL.createObjectURL(new Blob([await references(form, ids)], { type: FORMS[form].type }));
+    const address = URL.createObjectURL(new Blob([await references(form, ids, keyForm())], { type: FORMS[form].type }));
     el("a", { href: address, download: FORMS[form].file }).click();
     taken(ids);
     setTimeout(() => URL.revokeObjectURL(address), 1000);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,42 @@ def test_the_form_is_kept_and_the_finished_text_has_all_chosen_keys(page: Any) -
     assert all(f"[@{key}]" in finished for key in keys_of(clipboard(page)))
 
 
+def test_keys_are_those_that_the_reader_chose_in_the_text_and_in_the_references(page: Any) -> None:
+    page.get_by_text("Options", exact=True).click()
+    keys, text = page.get_by_label("Citation keys"), page.get_by_label("Your text")
+    search(page, DRAFT)
+    first = use(page, 0)
+    page.get_by_role("button", name="Insert at gap 1").click()
+    expect(page.locator("#summary")).to_contain_text("20 papers in")  # the one gap that is left is in focus
+    settled(page)
+    keys.select_option("better-bibtex")
+    # The key that is in the text already is made anew.
+    expect(text).to_have_value(re.compile(r"\\cite\{blei[A-Z]\w+2003\}"))
+    expect(keys).to_be_focused()
+    use(page, next(number for number, title in enumerate(titles(page)) if title != first))
+    page.get_by_role("button", name="Insert at gap 1").click()
+    expect(page.get_by_text("2 papers selected, 2 in the text")).to_be_visible()
+    written = re.findall(r"\\cite\{(\w+)\}", text.input_value())
+    assert [bool(re.search("[A-Z]", key)) for key in written] == [True, True]
+    for _ in range(2):
+        expect(keys).to_have_value("better-bibtex")
+        page.get_by_role("button", name="Copy references").click()
+        expect(page.get_by_text("BibTeX of 2 papers copied")).to_be_visible()
+        assert keys_of(clipboard(page)) == written
+        page.reload()
+
+
+def test_keys_are_found_in_a_text_as_whole_words(page: Any) -> None:
+    found = page.evaluate(
+        """async ([text, keys]) => {
+          const { placesOf } = await import('/static/keys.js');
+          return placesOf(text, keys).map(({ start, key }) => [start, key]);
+        }""",
+        ["\\cite{a1,a1b} [@a1; @x-a1] xa1 @a1.", ["a1", "a1b"]],
+    )
+    assert found == [[32, "a1"], [16, "a1"], [9, "a1b"], [6, "a1"]]
+
+
 def test_a_text_without_gaps_takes_citations_at_the_cursor(page: Any) -> None:
     search(page, "Neural machine translation with attention")
     use(page, 0)
@@ -122,7 +159,13 @@ def test_a_paper_is_chosen_no_more(page: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "name"), [("BibTeX", "cocite.bib"), ("RIS", "cocite.ris"), ("CSL-JSON", "cocite.json")]
+    ("form", "name"),
+    [
+        ("BibTeX", "cocite.bib"),
+        ("RIS", "cocite.ris"),
+        ("CSL-JSON", "cocite.json"),
+        ("Formatted text (Harvard)", "cocite.txt"),
+    ],
 )
 def test_references_are_downloaded_in_each_form(page: Any, form: str, name: str) -> None:
     search(page, DRAFT)
@@ -136,11 +179,13 @@ def test_references_are_downloaded_in_each_form(page: Any, form: str, name: str)
         found = len(keys_of(text))
     elif form == "RIS":
         found = text.count("ER  -")
+    elif form.startswith("Formatted"):
+        found = len(text.splitlines())
     else:
         found = len(json.loads(text))
     assert found == len(chosen)
     page.reload()
-    expect(page.get_by_label("Form of references")).to_have_value(form.lower())
+    expect(page.get_by_label("Form of references").locator("option:checked")).to_have_text(form)
 
 
 def test_a_paper_left_out_is_chosen_no_more(page: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from helpers.sure_classifier import sure_classifier
 
-from cocite.errors import InputError, NotFoundError
+from cocite.errors import ConfigError, InputError, NotFoundError
 from cocite_serve.agents.arguments import (
     MAX_GAPS,
     BibtexArguments,
@@ -144,6 +144,21 @@ def test_bibtex_has_each_paper_once_with_the_keys_that_are_told(tools: Tools) ->
     answer = tools.get_bibtex(BibtexArguments(ids=ids))
     assert [key.id for key in answer.keys] == ids[:2]
     assert re.findall(r"@\w+\{(\w+),", answer.bibtex) == [key.key for key in answer.keys]
+
+
+def test_keys_of_bibtex_are_made_as_is_asked(tools: Tools) -> None:
+    answer = tools.get_bibtex(BibtexArguments(ids=["vaswani2017attention"], cite_keys="better-bibtex"))
+    assert answer.keys[0].key == "vaswaniAttentionAllYou2017"
+    assert "{vaswaniAttentionAllYou2017," in answer.bibtex
+
+
+def test_references_are_formatted_where_a_style_is_named(tools: Tools) -> None:
+    asked = {"ids": ["papineni2002bleu"], "style": "harvard-cite-them-right"}
+    answer = tools.get_bibtex(BibtexArguments.parse(asked, where="get_bibtex"))
+    assert [line.startswith("Papineni, K.") for line in answer.formatted] == [True]
+    assert as_text(answer) == f"{answer.bibtex}\n\n{answer.formatted[0]}"
+    with pytest.raises(ConfigError, match="style: .*expected harvard-cite-them-right"):
+        BibtexArguments.parse({**asked, "style": "apa"}, where="get_bibtex")
 
 
 def test_the_index_is_described(tools: Tools) -> None:

@@ -53,6 +53,12 @@ def test_what_is_typed_chooses_by_key_title_author_and_year(completer: Completer
         assert all(fits(offer, words_of(typed)) for offer in found)
 
 
+def test_new_keys_are_made_as_is_asked(completer: Completer) -> None:
+    better = Completer(completer.recommender, "better-bibtex")
+    for typed in ("", "papi", "papineniBLEUmeth", "2002"):
+        assert offers(better, f"{SENTENCE}\\cite{{{typed}")[0].key == "papineniBLEUMethodAutomatic2002", typed
+
+
 def test_a_title_is_found_whatever_the_context_is(completer: Completer) -> None:
     found = offers(completer, "Dogs bark at the moon \\cite{attention is all you")
     assert found[0].paper.title == "Attention Is All You Need"

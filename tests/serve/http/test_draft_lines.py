@@ -11,7 +11,7 @@ from helpers.api_backend import LIMITS, InProcess
 
 from cocite.drafts.reading import read_text
 from cocite_serve.http.draft_lines import DraftLines
-from cocite_serve.http.draft_reading import FoundDraft
+from cocite_serve.http.draft_reading import DraftReader, FoundDraft
 from cocite_serve.http.draft_schemas import DraftRequest
 from cocite_serve.http.metrics import GatewayMetrics
 from cocite_serve.http.problems import add_handlers
@@ -28,7 +28,8 @@ def lines(backend: InProcess, **more: object) -> DraftLines:
     found = FoundDraft(draft, None, [], [], {}, frozenset(), ("refs",))
     asked = DraftRequest.model_validate({"files": [{"name": "a.tex", "text": TEXT}], "top_k": 2, **more})
     request = Request({"type": "http", "path": "/", "headers": []})
-    return DraftLines(app, request, Service(lambda: backend, settings, GatewayMetrics()), asked, found)
+    service = Service(lambda: backend, settings, GatewayMetrics())
+    return DraftLines(app, request, service, asked, found, DraftReader(service))
 
 
 def test_a_head_the_gaps_and_an_end(backend: InProcess) -> None:

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+import threading
+from typing import Any
 
 import pytest
 import rispy
 from helpers.api_backend import InProcess, client
 
+from cocite.corpus.records import PaperRecord
 from cocite.corpus.references import FORMS
 
 
@@ -15,9 +18,22 @@ def test_papers_are_given_in_each_form(backend: InProcess, path: str) -> None:
     both = client(backend).get(f"/v1/{path}", params={"id": ids})
     assert both.status_code == 200
     assert both.headers["content-type"].partition(";")[0] == FORMS[path].media_type
-    assert both.text == FORMS[path].write(backend.papers.records(ids))
+    assert both.text == FORMS[path].text(backend.papers.records(ids))
     one = client(backend).get(f"/v1/papers/{ids[0]}/{path}")
-    assert one.text == FORMS[path].write(backend.papers.records(ids[:1]))
+    assert one.text == FORMS[path].text(backend.papers.records(ids[:1]))
+
+
+@pytest.mark.parametrize("path", FORMS)
+def test_keys_are_made_as_is_asked(backend: InProcess, path: str) -> None:
+    ids = ["vaswani2017attention", "papineni2002bleu"]
+    get, asked = client(backend).get, {"cite_keys": "better-bibtex"}
+    both = get(f"/v1/{path}", params={"id": ids, **asked}).text
+    assert both == FORMS[path].text(backend.papers.records(ids), "better-bibtex")
+    assert "vaswaniAttentionAllYou2017" in both
+    assert "vaswaniAttentionAllYou2017" in get(f"/v1/papers/{ids[0]}/{path}", params=asked).text
+    for full in (f"/v1/{path}", f"/v1/papers/{ids[0]}/{path}"):
+        refused = get(full, params={"id": ids, "cite_keys": "bbt"})
+        assert (refused.status_code, refused.json()["field"]) == (422, "query.cite_keys")
 
 
 def test_the_forms_are_what_their_parsers_read(backend: InProcess) -> None:
@@ -37,6 +53,43 @@ def test_unknown_ids_and_too_many_are_refused(backend: InProcess, path: str) -> 
     assert client(backend).get(f"/v1/{path}").status_code == 422
 
 
+def test_references_are_formatted_in_a_style(backend: InProcess) -> None:
+    ids = ["vaswani2017attention", "papineni2002bleu"]
+    get = client(backend).get
+    both = get("/v1/formatted", params={"id": ids, "style": "harvard-cite-them-right"})
+    assert (both.status_code, both.headers["content-type"]) == (200, "text/plain; charset=utf-8")
+    lines = both.text.splitlines()
+    assert [line.partition(" (")[0].partition(",")[0] for line in lines] == ["Vaswani", "Papineni"]
+    assert "(2017)" in lines[0]
+    assert get(f"/v1/papers/{ids[1]}/formatted").text.splitlines() == lines[1:]
+    for path, params, status in (
+        ("formatted", {"id": ids, "style": "apa"}, 422),
+        ("formatted", {"id": ids, "style": "../x"}, 422),
+        (f"papers/{ids[0]}/formatted", {"style": "apa"}, 422),
+        ("formatted", {"id": list("abcd")}, 422),
+        ("formatted", {}, 422),
+        ("papers/no/such/formatted", {}, 404),
+    ):
+        assert get(f"/v1/{path}", params=params).status_code == status, path
+
+
+def test_references_that_take_too_long_are_given_up(backend: InProcess) -> None:
+    held = threading.Event()
+
+    class Waits(list[PaperRecord]):
+        def __iter__(self) -> Any:
+            held.wait(60)
+            return super().__iter__()
+
+    records = backend.papers.records
+    backend.papers.records = lambda ids: Waits(records(ids))  # type: ignore[method-assign]
+    try:
+        answer = client(backend, request_timeout_s=0.1).get("/v1/papers/vaswani2017attention/formatted")
+        assert answer.status_code == 504
+    finally:
+        held.set()
+
+
 def test_the_description_tells_the_media_types(backend: InProcess) -> None:
     paths = client(backend).get("/openapi.json").json()["paths"]
     for path, form in FORMS.items():
@@ -44,3 +97,9 @@ def test_the_description_tells_the_media_types(backend: InProcess) -> None:
             operation = paths[full]["get"]
             assert form.media_type in operation["responses"]["200"]["content"]
             assert form.name in operation["summary"]
+            [forms] = [one["schema"] for one in operation["parameters"] if one["name"] == "cite_keys"]
+            assert (forms["enum"], forms["default"]) == (["cocite", "better-bibtex"], "cocite")
+            assert "422" in operation["responses"]
+    for full in ("/v1/formatted", "/v1/papers/{id}/formatted"):
+        [style] = [one["schema"] for one in paths[full]["get"]["parameters"] if one["name"] == "style"]
+        assert (style["enum"], style["default"]) == (["harvard-cite-them-right"], "harvard-cite-them-right")

@@ -1,0 +1,95 @@
+"""What ``cocite recommend`` prints, and the files that it writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cocite.atomic_files import replace_file
+from cocite.cli.console import out, print_note
+
+if TYPE_CHECKING:
+    from cocite.drafts.advice import GapAdvice
+    from cocite.drafts.completion import Completion
+    from cocite.drafts.report import Report
+
+
+def write_draft(
+    done: Completion, path: Path, folder: str, patch: Path | None, *, in_place: bool
+) -> list[str]:
+    """Write a completed draft, or a patch alone; the files written."""
+    from cocite.drafts.writing import patch_of, write_completion
+
+    if patch is None:
+        return write_completion(done, path, in_place=in_place, folder=folder)
+    data = patch_of(done, path, folder)
+    with replace_file(patch) as file:
+        file.write(data)
+    return [str(patch)]
+
+
+def write_references(done: Completion, path: Path) -> None:
+    """Write the references of the papers that a draft got, in the form that the name of the file says."""
+    from cocite.corpus.references import form_of
+
+    text = form_of(path).write(list(done.added.values()), list(done.added))
+    with replace_file(path) as file:
+        file.write(text.encode())
+
+
+def note_written(done: Completion, files: list[str]) -> None:
+    """Say what was written, and what stayed open."""
+    for file in files:
+        print_note(f"written: {file}")
+    if done.unfilled:
+        print_note(f"no citation was put into the gaps {', '.join(map(str, done.unfilled))}")
+    if done.bibliography and not done.is_linked:
+        print_note(f"the draft does not name {done.bib_name}: add it where you name your .bib files")
+
+
+def print_report(report: Report) -> None:
+    """Print a report for people to read."""
+    from cocite.drafts.report import (
+        NONE_SUGGESTED,
+        chance,
+        cited_line,
+        companion_reason,
+        printable,
+        reasons,
+    )
+
+    def line(text: str, style: str | None = None) -> None:
+        out.print(printable(text), style=style)
+
+    def answer(heading: str, gap: GapAdvice) -> None:
+        line(heading, "bold")
+        line(f"  {gap.gap.sentence}", "italic")
+        for number, paper in enumerate(gap.papers, 1):
+            line(f"  {number}. {report.line(paper)}{report.mark(paper)}{chance(paper)}")
+            for reason in reasons(paper.evidence):
+                line(f"     {reason}", "dim")
+        if gap.note:
+            line(f"  {gap.note}")
+        line("")
+
+    for gap in report.gaps:
+        answer(f"Gap {gap.number}, {gap.gap.place}", gap)
+    for one in report.suggestions or ():
+        answer(one.heading, one.advice)
+    if report.cited:
+        line("Cited already", "bold")
+        for cited in report.cited:
+            line(f"  {'✓' if cited.paper else '?'} {cited_line(cited)}")
+        line("")
+    if report.companions:
+        line("Usually cited together with these", "bold")
+        for companion in report.companions:
+            line(
+                f"  {report.line(companion.paper)}{report.mark(companion.paper)}: {companion_reason(companion)}"
+            )
+    if report.library_line:
+        line(report.library_line)
+    if report.suggestions is not None and not report.suggestions:
+        print_note(NONE_SUGGESTED)
+    if not report.gaps:
+        print_note("the draft has no gaps: mark one with [CIT]")
