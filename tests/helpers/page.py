@@ -117,7 +117,12 @@ def settled(page: Any) -> None:
 
 def kept_with_its_answer(page: Any) -> None:
     """Wait until the draft is kept; the page does it a moment after the last change."""
-    page.wait_for_function("JSON.parse(localStorage.getItem('cocite-draft') ?? '{}').searched === true")
+    # Playwright's own waiting evaluates a string in the page, which the page's Content-Security-Policy forbids.
+    for _ in range(WAIT_MS // 100):
+        if page.evaluate("JSON.parse(localStorage.getItem('cocite-draft') ?? '{}').searched === true"):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError("the draft is not kept")
 
 
 def keep(page: Any, value: str) -> None:
