@@ -148,7 +148,8 @@ class RetrieverSettings(QueueSettings):
     """
 
     block: int = Field(default=4, ge=1, le=1_000)
-    """Most waiting queries that are encoded and searched together, and answered together. More is worth while where one
+    """Most waiting queries that are encoded and searched together, and answered together; of texts to embed, as many as
+    have 128 tokens for each such query. More is worth while where one
     query leaves the device idle, as on a GPU; on a CPU it makes the first of them wait for the last."""
 
 
