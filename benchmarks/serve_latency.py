@@ -1,6 +1,7 @@
 """How long the endpoint takes, client's side, over loopback: one client, then several at once.
 
-    .venv/bin/python -m benchmarks.serve_latency --index INDEX [--model MODEL] [--clients 1,4,16] [--on process]
+    .venv/bin/python -m benchmarks.serve_latency --index INDEX [--model MODEL] [--clients 1,4,16] [--on process] \
+        [--set retriever.block=16]
 
 Starts `cocite serve` over the index (--on process: without Ray), asks for contexts drawn from its corpus (and titles
 with abstracts), and prints percentiles, the part of the two stages, and what is left for HTTP and Ray Serve. Beside
@@ -50,13 +51,15 @@ def main() -> None:
     )
     parser.add_argument("--clients", default="1,4,16", help="numbers of clients at once")
     parser.add_argument("--on", choices=("ray", "process"), default="ray", help="as of cocite serve")
+    parser.add_argument("--set", action="append", default=[], help="a setting, as of cocite serve")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     options = parser.parse_args()
     count = min(options.requests, 5000)
     texts = requests(options.index, count)
     clients = [int(number) for number in options.clients.split(",")]
     alone = {kind: in_process(options, bodies) for kind, bodies in texts.items()}
-    started = endpoint(options.index, options.model, "--on", options.on)
+    settings = [part for setting in options.set for part in ("--set", setting)]
+    started = endpoint(options.index, options.model, "--on", options.on, *settings)
     with nullcontext((options.url, None)) if options.url else started as (url, process):
         rows = [
             {"request": kind, "clients": number, **measure(url, bodies, number, process), **alone[kind]}

@@ -282,11 +282,11 @@ def _connect(
     if address is not None:
         ray.init(address=address, namespace=NAMESPACE, log_to_driver=not quiet)
         return
-    reserved = settings.gateway.replicas * settings.gateway.num_cpus
+    reserved = settings.gateway.most * settings.gateway.num_cpus
     for stage in (settings.retriever, settings.reranker, *shards * (settings.shards,)):
         # Twice: a new release loads beside the old one. And of the release beside the served one too.
         releases = 4 if settings.beside.is_named else 2
-        reserved += releases * stage.replicas * stage.num_cpus
+        reserved += releases * stage.most * stage.num_cpus
     ray.init(
         address="local",
         namespace=NAMESPACE,

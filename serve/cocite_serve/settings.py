@@ -1,6 +1,7 @@
 """Settings of the endpoint: where it listens, how many replicas it has, and what it refuses.
 
-Every limit is here, with its unit. The defaults suit one small machine that serves one team.
+Every limit is here, or in the modules that this one imports, with its unit. The defaults suit one small machine that
+serves one team.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from cocite.bounds import (
     Cores,
     FilePath,
     Name,
-    PositiveSmallCount,
     Seconds,
     Share,
     TextLength,
@@ -24,13 +24,12 @@ from cocite.bounds import (
 from cocite.config import Settings
 from cocite.pipeline.seed_lists import MOST
 from cocite_serve.beside_settings import BesideSettings
+from cocite_serve.replica_settings import GatewaySettings, ReplicaSettings, Requests
 
 Candidates = Annotated[int, Field(ge=1, le=100_000)]
 """Papers of one request."""
 CandidatesOrNone = Annotated[int, Field(ge=0, le=100_000)]
 """Papers, where 0 has a meaning of its own."""
-Requests = Annotated[int, Field(ge=1, le=1_000_000)]
-"""Requests that wait, or are worked on, at a time."""
 
 
 def _address(value: str) -> str:
@@ -101,7 +100,7 @@ class Limits(Settings):
     """Of those, how many are worked on at a time; the others wait in the gateway, before they are admitted."""
 
 
-class StageSettings(Settings):
+class StageSettings(ReplicaSettings):
     """How one of the two stages is deployed.
 
     Example:
@@ -111,10 +110,6 @@ class StageSettings(Settings):
         4
     """
 
-    replicas: PositiveSmallCount = 1
-    """Processes, each with its own stage object."""
-    max_replicas: PositiveSmallCount | None = None
-    """With more than ``replicas``, Ray Serve adds processes while requests wait, up to this many."""
     max_ongoing_requests: Requests = 512
     """Requests that a replica takes in at once. They wait inside it, where they can be computed together; outside, in
     Ray Serve's router, a waiting one is looked at up to half a second late."""
@@ -155,7 +150,8 @@ class RetrieverSettings(QueueSettings):
     """
 
     block: int = Field(default=4, ge=1, le=1_000)
-    """Most waiting queries that are encoded and searched together, and answered together. More is worth while where one
+    """Most waiting queries that are encoded and searched together, and answered together; of texts to embed, as many as
+    have 128 tokens for each such query. More is worth while where one
     query leaves the device idle, as on a GPU; on a CPU it makes the first of them wait for the last."""
 
 
@@ -195,22 +191,6 @@ class ShardSettings(StageSettings):
     policy: Literal["fail", "partial"] = "fail"
     """What follows when a shard does not answer: ``fail``: 503 and its number; ``partial``: the papers of the others,
     and ``shards`` of the answer says what is missing."""
-
-
-class GatewaySettings(Settings):
-    """How the gateway is deployed: it checks requests and waits for the stages, and computes nothing itself.
-
-    Example:
-        >>> GatewaySettings().max_requests
-        1024
-    """
-
-    replicas: PositiveSmallCount = 1
-    """Processes that answer HTTP requests."""
-    max_requests: Requests = 1_024
-    """Requests in one gateway at once, those that wait for a stage included; one more is answered 429."""
-    num_cpus: Cores = 0.1
-    """Cores that a gateway reserves with Ray."""
 
 
 def _cache() -> Path:

@@ -128,7 +128,7 @@ def build_app(
     async def paper(id: str) -> PaperOut:
         return to_paper(current().papers, id)
 
-    ring = KeyRing(settings.keys, settings.gateway.replicas)
+    ring = KeyRing(settings.keys, settings.gateway.most)
     add_key_paths(app, ring)
     add_pages(app)
     problems.add_handlers(app, settings)

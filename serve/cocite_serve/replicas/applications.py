@@ -17,6 +17,7 @@ from ray.serve.config import AutoscalingConfig, AutoscalingPolicy, BackpressureC
 from cocite import verification
 from cocite.nn import precision
 from cocite_serve.release import Release
+from cocite_serve.replica_settings import ReplicaSettings
 from cocite_serve.replicas import kept_lines
 from cocite_serve.replicas.autoscaling import ByQueuedWork
 from cocite_serve.replicas.clicks import ClickCounter
@@ -42,7 +43,7 @@ def gateway_application(settings: ServeSettings, stages: str = "") -> Applicatio
     """
     gateway = serve.deployment(
         Gateway,
-        num_replicas=settings.gateway.replicas,
+        **_scaling(settings.gateway, target_ongoing_requests=settings.gateway.target_requests),
         # Twice as many, so that the gateway itself refuses one too many, as every other refusal reads.
         max_ongoing_requests=2 * settings.gateway.max_requests,
         max_queued_requests=settings.gateway.max_requests,
@@ -56,8 +57,9 @@ def gateway_application(settings: ServeSettings, stages: str = "") -> Applicatio
         return gateway.bind(settings, stages)
     counter = serve.deployment(
         ClickCounter,
-        # One, so that all clicks on an answer are counted together.
+        # One, so that all clicks on an answer are counted together: nor does a second one run beside it for a while.
         num_replicas=1,
+        **_noticing(settings) | {"max_surge_percent": 0},
         max_ongoing_requests=CLICKS_AT_ONCE,
         max_queued_requests=CLICKS_AT_ONCE,
         backpressure_config=_backpressure(settings),
@@ -108,21 +110,9 @@ def _shards(release: Release, settings: ServeSettings) -> tuple[ShardHandles, ..
 def _stage_deployment(
     cls: type, stage: QueueSettings | ShardSettings, settings: ServeSettings, **more: Any
 ) -> Deployment:
-    scaling: dict[str, Any] = {"num_replicas": stage.replicas}
-    if stage.max_replicas is not None and stage.max_replicas > stage.replicas:
-        scaling = {
-            "autoscaling_config": AutoscalingConfig(
-                min_replicas=stage.replicas,
-                max_replicas=stage.max_replicas,
-                # A replica takes long to load, so one more is started before those that run are full.
-                upscale_delay_s=5,
-                downscale_delay_s=120,
-                **_scaled_by(stage),
-            )
-        }
     return serve.deployment(
         cls,
-        **scaling,
+        **_scaling(stage, **_scaled_by(stage)),
         **({"logging_config": LOG_LINES} | _noticing(settings) | more),
         max_ongoing_requests=stage.max_ongoing_requests,
         max_queued_requests=stage.max_queued_requests,
@@ -131,6 +121,22 @@ def _stage_deployment(
         max_constructor_retry_count=1,
         ray_actor_options=_actor_options(stage.num_cpus, stage.num_gpus, settings),
     )
+
+
+def _scaling(part: ReplicaSettings, **by: Any) -> dict[str, Any]:
+    """How many replicas there are of a part, and ``by`` what there are more where it may have more."""
+    if part.most == part.replicas:
+        return {"num_replicas": part.replicas}
+    return {
+        "autoscaling_config": AutoscalingConfig(
+            min_replicas=part.replicas,
+            max_replicas=part.most,
+            # A replica takes long to load, so one more is started before those that run are full.
+            upscale_delay_s=5,
+            downscale_delay_s=120,
+            **by,
+        )
+    }
 
 
 def _scaled_by(stage: QueueSettings | ShardSettings) -> dict[str, Any]:

@@ -26,7 +26,8 @@ class BatchMetrics:
         self._tags = {"stage": stage}
         self.cost = histogram(
             "cocite_batch_cost",
-            description="What a stage computes together: tokens of pairs (reranker, without padding), or queries.",
+            description="What a stage computes together: tokens of pairs (reranker, without padding), or of texts to "
+            "embed, where a query counts as 128 (retriever).",
             boundaries=COSTS,
             tag_keys=("stage",),
         )

@@ -64,6 +64,18 @@ class Embed:
         """What is encoded together: by one encoder, in one way."""
         return "embed", self.work.encoder, self.work.as_papers, self.work.whole, bool(self.work.rows)
 
+    def costs(self, stage: FirstStage) -> NDArray[np.int64]:
+        """(n,) the tokens that are read of each text, or its words where the encoder does not say; of a paper 1."""
+        if self.work.rows:
+            return np.ones(len(self.work.rows), np.int64)
+        encoder, queries = stage.signals.encoders[self.work.encoder].encoder, self.work.queries
+        if isinstance(encoder, LimitedEncoder):
+            lengths = np.minimum(encoder.query_lengths(queries), encoder.max_tokens)
+        else:
+            texts = (f"{query.title} {query.abstract} {query.context}" for query in queries)
+            lengths = np.array([len(text.split()) for text in texts], np.int64)
+        return np.maximum(lengths, 1)
+
     @staticmethod
     def compute(stage: FirstStage, parts: Sequence[tuple[Embed, int]]) -> None:
         """Compute the next vectors of some jobs of one group: how many of each."""

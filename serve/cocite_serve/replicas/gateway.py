@@ -360,9 +360,7 @@ class Gateway(Replica):
 
     async def _pair(self, app: str) -> StagePair:
         settings = self._settings.reranker
-        return await StagePair.open(
-            app, settings.replicas, max(settings.replicas, settings.max_replicas or 0)
-        )
+        return await StagePair.open(app, settings.replicas, settings.most)
 
     async def _open_beside(self, app: str) -> StagePair | None:
         """The release beside the served one; None: there is none, or it does not answer, which must disturb nothing."""
@@ -387,6 +385,9 @@ class Gateway(Replica):
             # A release on trial is compared with the served one by itself.
             settings = settings.model_copy(update={"traffic": "none"})
         return TwoReleases(main, beside, settings, self._release_metrics, self._clicks)
+
+    async def check_health(self) -> None:
+        """Return. Ray Serve asks on the loop that answers requests, and replaces a gateway whose loop is stuck."""
 
     async def tallies(self) -> tuple[Tally, Tally] | None:
         """How requests went since a release is on trial: by that one, and by the served one; None: there is none."""

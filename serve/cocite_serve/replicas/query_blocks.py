@@ -21,8 +21,15 @@ if TYPE_CHECKING:
     from cocite.pipeline.first_stage import FirstStage
     from cocite.pipeline.second_stage import SecondStage
 
+QUERY_COST = 128
+"""Cost of a query in the queue, where a text to embed costs its tokens: a query is that long, and is searched, too."""
 GUESS_S = 0.05
 """Seconds of a query, until one was measured."""
+
+
+def query_costs() -> NDArray[np.int64]:
+    """(1,) the cost of a query in the queue."""
+    return np.full(1, QUERY_COST, np.int64)
 
 
 @dataclass(eq=False)
@@ -46,6 +53,10 @@ class Search:
     def group(self) -> Hashable:
         """What queries of one block have in common: their options, and signals of the same names."""
         return self.options, self.query.is_local
+
+    def costs(self, stage: FirstStage) -> NDArray[np.int64]:  # noqa: ARG002
+        """(1,) the cost of the query."""
+        return query_costs()
 
     @staticmethod
     def compute(stage: FirstStage, parts: Sequence[tuple[Search, int]]) -> None:
@@ -103,6 +114,10 @@ class Recommend:
         """What queries of one block have in common."""
         return Recommend, self.options, self.query.is_local
 
+    def costs(self, stage: FirstStage) -> NDArray[np.int64]:  # noqa: ARG002
+        """(1,) the cost of the query."""
+        return query_costs()
+
     @staticmethod
     def compute(stage: FirstStage, parts: Sequence[tuple[Recommend, int]]) -> None:
         """Find and order the papers of some queries of one group."""
@@ -134,6 +149,9 @@ class BlockJob(Protocol):
     def group(self) -> Hashable:
         """What is computed together."""
 
+    def costs(self, stage: FirstStage) -> NDArray[np.int64]:
+        """(n,) the costs of its items: of a query :data:`QUERY_COST`, of a text its tokens."""
+
     @staticmethod
     def compute(stage: FirstStage, parts: Sequence[tuple[Any, int]]) -> None:
         """Compute the next items of some jobs of one group: how many of each."""
@@ -163,9 +181,9 @@ class QueryBlocks:
     def __init__(self, stage: FirstStage) -> None:
         self._stage = stage
 
-    def open(self, job: BlockJob) -> NDArray[np.int64]:  # noqa: ARG002
-        """One item: the query. Not called where the costs of a job are known, as a replica knows them."""
-        return np.ones(1, np.int64)
+    def open(self, job: BlockJob) -> NDArray[np.int64]:
+        """The costs of the items of a job; not called where they are known, as those of a query are."""
+        return job.costs(self._stage)
 
     def read(self, parts: Sequence[tuple[BlockJob, int]]) -> None:
         """Compute the next items of some jobs of one group."""
@@ -187,5 +205,5 @@ class QueryBlocks:
                 begin = time.perf_counter()
                 self._stage.retrieve([query], Options())
         except ShardsUnavailableError:
-            return Pace(1, GUESS_S)
-        return Pace(1, time.perf_counter() - begin)
+            return Pace(QUERY_COST, GUESS_S)
+        return Pace(QUERY_COST, time.perf_counter() - begin)

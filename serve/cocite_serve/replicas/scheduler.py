@@ -1,6 +1,6 @@
 """What a replica computes next, for whom, and whom it refuses. Plain logic: no threads, no Ray, no clock of its own.
 
-A request has *items* (the pairs that a cross-encoder reads, or one query), each with a *cost* (its tokens, or 1). It
+A request has *items* (the pairs that a cross-encoder reads, or one query), each with a *cost* (its tokens). It
 goes through these states::
 
     waiting -> open -> read -> closed

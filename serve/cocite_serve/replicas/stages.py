@@ -25,7 +25,15 @@ from cocite_serve.replicas.embeddings import Embed, facts_of
 from cocite_serve.replicas.health import HealthCheck
 from cocite_serve.replicas.loaded_versions import LoadedVersions
 from cocite_serve.replicas.pair_chunks import Order, PairChunks, PairJob, Reranked, pairs_asked
-from cocite_serve.replicas.query_blocks import BlockJob, Found, QueryBlocks, Recommend, Search
+from cocite_serve.replicas.query_blocks import (
+    QUERY_COST,
+    BlockJob,
+    Found,
+    QueryBlocks,
+    Recommend,
+    Search,
+    query_costs,
+)
 from cocite_serve.replicas.queued_stage import QueuedStage
 from cocite_serve.replicas.refusals import refusals
 from cocite_serve.replicas.reporting import begin_reporting
@@ -106,10 +114,10 @@ class Retriever(QueuedStage):
             blocks,
             Scheduler(
                 time.monotonic,
-                budget=settings.block,
+                budget=settings.block * QUERY_COST,
                 max_wait_s=settings.max_wait_s,
                 pace=thread.run_first(blocks.measure),
-                item_cost=1,
+                item_cost=QUERY_COST,
             ),
             BatchMetrics("retriever").observe,
         )
@@ -137,7 +145,7 @@ class Retriever(QueuedStage):
             TimeoutError: the seconds passed before it was its turn.
         """
         search = Search(query, options)
-        work = Work(1, time.monotonic() + seconds, group=search.group, costs=np.ones(1, np.int64))
+        work = Work(1, time.monotonic() + seconds, group=search.group, costs=query_costs())
         with answering("retriever.retrieve", origins), refusals("retriever"):
             return RetrievedCandidates(await self._worker.run(search, work), self.loaded)
 
@@ -156,7 +164,7 @@ class Retriever(QueuedStage):
             TimeoutError: the seconds passed before it was its turn.
         """
         job = Recommend(query, options, self._second)
-        work = Work(1, time.monotonic() + seconds, group=job.group, costs=np.ones(1, np.int64))
+        work = Work(1, time.monotonic() + seconds, group=job.group, costs=query_costs())
         with answering("retriever.recommend", origins), refusals("retriever"):
             return await self._worker.run(job, work), self.loaded
 
@@ -167,7 +175,7 @@ class Retriever(QueuedStage):
     async def embed(
         self, work: EmbedWork, versions: LoadedVersions, seconds: float = math.inf, origins: Origins = ()
     ) -> NDArray[np.float32]:
-        """(n, d) the vectors of texts or papers; each waits as a query does.
+        """(n, d) the vectors of texts or papers, which wait beside queries, each by its tokens.
 
         Args:
             work: what to encode, by an encoder in use.
@@ -183,10 +191,9 @@ class Retriever(QueuedStage):
         """
         versions.require_same(self.loaded, "retriever")
         job = Embed(work)
-        costs = np.ones(work.items, np.int64)
         with answering("retriever.embed", origins), refusals("retriever"):
             vectors: NDArray[np.float32] = await self._worker.run(
-                job, Work(work.items, time.monotonic() + seconds, group=job.group, costs=costs)
+                job, Work(work.items, time.monotonic() + seconds, group=job.group)
             )
         return vectors
 

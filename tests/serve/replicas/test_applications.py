@@ -80,6 +80,16 @@ def test_a_stage_with_more_replicas_at_most_scales_by_its_queued_work(release: R
     assert parts["Reranker"]._deployment_config.autoscaling_config is None
 
 
+def test_gateways_are_added_while_each_has_many_requests(release: Release) -> None:
+    scaled = deployments(release, gateway={"replicas": 2, "max_replicas": 5, "target_requests": 40})[
+        "Gateway"
+    ]
+    scaling = scaled._deployment_config.autoscaling_config
+    assert (scaling.min_replicas, scaling.max_replicas, scaling.target_ongoing_requests) == (2, 5, 40)
+    fixed = deployments(release, gateway={"replicas": 2, "max_replicas": 2})["Gateway"]
+    assert (fixed.num_replicas, fixed._deployment_config.autoscaling_config) == (2, None)
+
+
 def test_each_shard_is_a_deployment_of_the_application_with_settings_of_its_own(release: Release) -> None:
     shards = {"replicas": 2, "max_replicas": 3, "num_cpus": 0.7, "round_s": 15, "policy": "partial"}
     settings = ServeSettings(index=Path("index"), shards=shards)
@@ -110,6 +120,7 @@ def test_a_stopped_replica_is_noticed_within_ten_seconds_and_none_is_ended_with_
     gateway = gateway_application(settings)._bound_deployment
     for part in (gateway, reranker, reranker.init_args[1]._bound_deployment):
         config = part._deployment_config
+        assert hasattr(part.func_or_class, "check_health"), "else Ray Serve asks the process alone"
         # What notices it needs time too: 1.2 s and 1.4 s were measured.
         assert 1.1 * config.health_check_period_s + 3 * config.health_check_timeout_s < 8
         assert (config.graceful_shutdown_timeout_s, config.max_surge_percent) == (45, 100)
@@ -138,6 +149,10 @@ def test_one_replica_counts_clicks_where_answers_are_interleaved() -> None:
     counter = gateway.init_args[2]._bound_deployment
     assert issubclass(counter.func_or_class, ClickCounter)
     assert (counter.name, counter.num_replicas, gateway.num_replicas) == ("ClickCounter", 1, 3)
+    config = counter._deployment_config
+    assert config.max_surge_percent == 0, "two would divide the clicks"
+    assert config.health_check_timeout_s == gateway._deployment_config.health_check_timeout_s
+    assert config.graceful_shutdown_timeout_s == gateway._deployment_config.graceful_shutdown_timeout_s
     for traffic in ("none", "shadow", "split"):
         settings = ServeSettings(index=Path("index"), beside=beside | {"traffic": traffic})
         assert len(gateway_application(settings)._bound_deployment.init_args) == 2

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,6 +35,24 @@ def test_texts_of_several_jobs_get_the_encoders_vectors(stage: FirstStage) -> No
     expected = stage.signals.encoders["sentence"].encoder.encode_queries(TEXTS)
     np.testing.assert_allclose(blocks.close(first, 3), expected, atol=1e-5)
     np.testing.assert_allclose(blocks.close(second, 2), expected[:2], atol=1e-5)
+
+
+def test_a_text_costs_the_tokens_that_are_read_of_it_and_a_paper_of_the_index_next_to_nothing(
+    stage: FirstStage,
+) -> None:
+    texts = ("parsing", "parsing parsing", "parsing " * 40, "")
+    job = Embed(EmbedWork("sentence", tuple(Query("q", title=title) for title in texts)))
+    assert QueryBlocks(stage).open(job).tolist() == [3, 4, 32, 2], "with the two special ones, and 32 at most"
+    assert QueryBlocks(stage).open(Embed(EmbedWork("sentence", rows=(7, 3)))).tolist() == [1, 1]
+
+
+def test_an_encoder_that_counts_no_tokens_is_paid_by_the_words() -> None:
+    class Ones:
+        name, id, dimension = "ones", "1f2e", 1
+
+    stage: Any = SimpleNamespace(signals=SimpleNamespace(encoders={"ones": SimpleNamespace(encoder=Ones())}))
+    queries = (Query("q", title="two words", abstract="and three more"), Query("q"))
+    assert Embed(EmbedWork("ones", queries)).costs(stage).tolist() == [5, 1]
 
 
 def test_papers_have_the_vectors_of_the_index(stage: FirstStage) -> None:

@@ -17,7 +17,7 @@ from cocite.protocols import Query
 from cocite.retrieval.index.opening import open_index
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.retrieval.remote_shards import ShardsUnavailableError
-from cocite_serve.replicas.query_blocks import GUESS_S, QueryBlocks, Recommend, Search
+from cocite_serve.replicas.query_blocks import GUESS_S, QUERY_COST, QueryBlocks, Recommend, Search
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def test_a_query_of_a_block_gets_the_candidates_that_it_gets_alone(first: FirstS
     titles, options = ("Machine translation", "Parsing", "Word vectors"), Options(depth=20)
     searches = [Search(Query(title, title=title), options) for title in titles]
     blocks = QueryBlocks(first)
-    assert [blocks.open(search).tolist() for search in searches] == [[1]] * 3
+    assert [blocks.open(search).tolist() for search in searches] == [[QUERY_COST]] * 3
     blocks.read([(search, 1) for search in searches])
     for search in searches:
         found, alone = blocks.close(search, 1), first.retrieve([search.query], options)
@@ -65,7 +65,7 @@ def test_queries_with_other_options_are_of_another_group() -> None:
 
 
 def test_the_measured_pace_is_of_one_query(first: FirstStage) -> None:
-    assert 0 < QueryBlocks(first).measure().seconds(1) < 60
+    assert 0 < QueryBlocks(first).measure().seconds(QUERY_COST) < 60
 
 
 def test_while_a_shard_is_away_the_pace_is_a_guess() -> None:
@@ -74,7 +74,7 @@ def test_while_a_shard_is_away_the_pace_is_a_guess() -> None:
             raise ShardsUnavailableError.of({1: "its process ended"}, 3)
 
     stage: Any = Away()
-    assert QueryBlocks(stage).measure().seconds(1) == GUESS_S
+    assert QueryBlocks(stage).measure().seconds(QUERY_COST) == pytest.approx(GUESS_S)
 
 
 def test_what_is_wrong_with_a_query_is_said(first: FirstStage) -> None:
