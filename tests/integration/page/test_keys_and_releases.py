@@ -98,7 +98,7 @@ def test_what_is_taken_from_a_list_of_two_releases_is_told(browser: Any, starter
             cards.nth(0).get_by_role("button", name="Copy reference").click()
         assert told.value.json() == {"counted": True}
         with page.expect_response("**/v1/click") as told, context.expect_page():
-            cards.nth(1).get_by_role("link", name="DOI").click()
+            cards.nth(1).locator("p.links").get_by_role("link", name="DOI").click()
         assert told.value.json() == {"counted": True}
         use(page, 3)
         with page.expect_response("**/v1/click"):
