@@ -50,16 +50,17 @@ def test_what_workers_are_told(
 
     asked: list[Any] = []
 
-    def here(**options: Any) -> Workers:
-        asked.append(options)
+    def here(*options: Any) -> Workers:
+        asked.append(Workers(*options))
         return Workers()
 
     monkeypatch.setattr(module, "Workers", here)
     line = ("index", "build", store, "--to", tmp_path / "index", "--shards", "2", "--known-until", "2015")
     more = ("--on", "ray", "--address", "auto", "--workers", "3", "--cpus", "2", "--wait", "--json")
+    more += ("--gpus", "0.5", "--accelerator", "H100")
     code, out, err = call(capsys, *line, *more)
     assert code == 0, err
-    assert asked == [{"on": "ray", "address": "auto", "count": 3, "cpus": 2.0, "wait": True}]
+    assert asked == [Workers("ray", "auto", 3, 2.0, 0.5, "H100", wait=True)]
     facts = json.loads(out)
     assert (facts["index"], facts["version"], facts["known_until"]) == (
         str(tmp_path / "index"),

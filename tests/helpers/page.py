@@ -128,7 +128,9 @@ def kept_with_its_answer(page: Any) -> None:
 def keep(page: Any, value: str) -> None:
     """Load the page where it has kept a value as the draft."""
     address = page.url
-    # One of the same origin that keeps nothing itself: the page would write over the value when it is left.
+    # One of the same origin that keeps nothing itself: the page would write over the value when it is left. A browser
+    # asks for an icon of a file that names none.
+    page.route("**/favicon.ico", lambda route: route.fulfill(status=204))
     page.goto(f"{address}static/theme.js")
     page.evaluate("value => localStorage.setItem('cocite-draft', value)", value)
     page.goto(address)

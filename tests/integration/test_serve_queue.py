@@ -175,7 +175,7 @@ def test_after_clients_have_left_nothing_is_computed_for_them(endpoint: Running)
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(leave, 8 * CONTEXTS))
     ask_until_accepted(endpoint, CONTEXTS[0], rerank=MANY)
-    assert since(before) < 12 * large, "64 had left"
+    assert since(before) < 32 * large, "64 had left"
 
 
 def test_a_replica_is_added_while_the_queued_work_would_take_too_long(endpoint: Running) -> None:
