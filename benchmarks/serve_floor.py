@@ -16,11 +16,9 @@ import json
 import multiprocessing
 import os
 import shutil
-import sys
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +27,7 @@ import numpy as np
 import psutil
 
 from benchmarks._endpoint import cpu_seconds_of, free_port
-from benchmarks._measured_process import processor
+from benchmarks._measured_process import provenance
 from cocite.cli.console import print_table
 
 WARM_UP = 50
@@ -60,12 +58,7 @@ def main() -> None:
     parser.add_argument("--ways", default=",".join(WAYS), help="which ways")
     parser.add_argument("--json", type=Path, help="file to write the result to")
     options = parser.parse_args()
-    result = {
-        "date": datetime.now(UTC).date().isoformat(),
-        "command": f"python -m benchmarks.serve_floor {' '.join(sys.argv[1:])}".strip(),
-        "device": processor(),
-        "cores": len(os.sched_getaffinity(0)),
-    }
+    result = provenance("serve_floor")
     rows: list[dict[str, Any]] = []
     for way in options.ways.split(","):
         for calls in (0, 1):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from helpers.local_api import answering
 
 
 def work(doi: str, title: str, year: int = 2000) -> dict[str, Any]:
@@ -52,24 +52,9 @@ class FakeCrossref:
 def served(fake: FakeCrossref) -> Iterator[FakeCrossref]:
     """Serve on a free port of the loopback interface."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = fake.answer(self.path)
-            self.send_response(fake.status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def answer(path: str) -> tuple[int, dict[str, str], bytes]:
+        return fake.status, {"Content-Type": "application/json"}, fake.answer(path)
 
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        fake.address = f"http://127.0.0.1:{server.server_address[1]}/"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
-        try:
-            yield fake
-        finally:
-            server.shutdown()
-            thread.join()
+    with answering(answer) as port:
+        fake.address = f"http://127.0.0.1:{port}/"
+        yield fake

@@ -11,10 +11,13 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
+
+from cocite_jobs.steps.parts import Part, Result
 
 TESTS = Path(__file__).parents[1]
 HOLD = "COCITE_TESTS_HOLD"
@@ -27,6 +30,16 @@ def hold() -> None:
     count, _, recorded = os.environ.get(HOLD, "0:").partition(":")
     if recorded and len(glob.glob(recorded)) >= int(count):
         time.sleep(2 * WAIT_S)
+
+
+def held(make: Callable[[Part], Result]) -> Callable[[Part], Result]:
+    """What makes so many parts as the test wants, and no more."""
+
+    def make_held(part: Part) -> Result:
+        hold()
+        return make(part)
+
+    return make_held
 
 
 def run_killed(program: str, *arguments: object, recorded: Path, count: int) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cocite_jobs.steps.importing.stage_parts import StageParts
 from cocite_jobs.steps.parts import Part, Result
-from helpers.killed_driver import hold
+from helpers.killed_driver import held
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,4 @@ class Held(StageParts):
     """Stages so many parts as the test wants, and no more."""
 
     def open(self) -> Callable[[Part], Result]:
-        make = super().open()
-
-        def held(part: Part) -> Result:
-            hold()
-            return make(part)
-
-        return held
+        return held(super().open())

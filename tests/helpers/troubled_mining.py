@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cocite_jobs.steps.mining.mine import MineBlocks
 from cocite_jobs.steps.parts import Part, Result
-from helpers.killed_driver import hold
+from helpers.killed_driver import held
 
 
 class DyingMineBlocks(MineBlocks):
@@ -32,10 +32,4 @@ class HeldMineBlocks(MineBlocks):
     """Makes so many blocks as the test wants, and no more."""
 
     def open(self) -> Callable[[Part], Result]:
-        make = super().open()
-
-        def held(part: Part) -> Result:
-            hold()
-            return make(part)
-
-        return held
+        return held(super().open())

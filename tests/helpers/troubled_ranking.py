@@ -10,7 +10,7 @@ from pathlib import Path
 from cocite_jobs.steps.parts import Part, Result
 from cocite_jobs.steps.ranking.rank_file import RankQueries
 from cocite_jobs.steps.ranking.rank_task import RankTask
-from helpers.killed_driver import hold
+from helpers.killed_driver import held
 
 
 def dying(make: Callable[[Part], Result], died: Path) -> Callable[[Part], Result]:
@@ -43,10 +43,4 @@ class HeldRankQueries(RankQueries):
     """Makes so many parts as the test wants, and no more."""
 
     def open(self) -> Callable[[Part], Result]:
-        make = super().open()
-
-        def held(part: Part) -> Result:
-            hold()
-            return make(part)
-
-        return held
+        return held(super().open())
