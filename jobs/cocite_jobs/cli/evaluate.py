@@ -156,7 +156,9 @@ def pipeline(
     check_folder_destination(to)
     check_file_destination(markdown)
     who = query_workers(
-        *(on, address, workers),
+        on,
+        address,
+        workers,
         cpus=cpus,
         gpus=gpus,
         accelerator=accelerator,

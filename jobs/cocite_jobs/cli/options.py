@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cocite.cli.locations import INPUT, OUTPUT
-from cocite.errors import InputError
+from cocite.cli.options import check_on_ray
 
 if TYPE_CHECKING:
     from cocite_jobs.steps.run_parts import Workers
@@ -80,12 +80,9 @@ def workers_of(
     """
     from cocite_jobs.steps.run_parts import Workers
 
-    if on == "process":
-        given = {"--address": address is not None, "--workers": count is not None, "--cpus": cpus != 1.0}
-        given |= {"--gpus": gpus is not None, "--accelerator": bool(accelerator), "--wait": wait}
-        for option, is_given in given.items():
-            if is_given:
-                raise InputError("goes with --on ray", where=option)
+    given = {"--address": address is not None, "--workers": count is not None, "--cpus": cpus != 1.0}
+    given |= {"--gpus": gpus is not None, "--accelerator": bool(accelerator), "--wait": wait}
+    check_on_ray(on, given)
     return Workers(
         on=on, address=address, count=count, cpus=cpus, gpus=gpus, accelerator=accelerator, wait=wait
     )

@@ -23,6 +23,7 @@ from cocite.cli.options import (
     StoreDestinationOption,
     WaitOption,
     WorkersOption,
+    check_on_ray,
 )
 from cocite.errors import InputError
 
@@ -111,9 +112,7 @@ def import_(
     from cocite.destinations import check_file_destination
 
     given = {"--address": address is not None, "--workers": workers is not None, "--wait": wait}
-    for option, is_given in given.items():
-        if is_given and on != "ray":
-            raise InputError("goes with --on ray", where=option)
+    check_on_ray(on, given)
     if keep_later and later_years is not None:
         raise InputError("cannot be given with --keep-later", where="--later-years")
     stream = open_source(source, format_, columns)

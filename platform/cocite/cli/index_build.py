@@ -24,6 +24,7 @@ from cocite.cli.options import (
     RayAddressOption,
     WaitOption,
     WorkersOption,
+    check_on_ray,
 )
 from cocite.errors import InputError, NotFoundError
 
@@ -122,9 +123,7 @@ def build(
         "--accelerator": bool(accelerator),
         "--wait": wait,
     }
-    for option, is_given in given.items():
-        if is_given and on != "ray":
-            raise InputError("goes with --on ray", where=option)
+    check_on_ray(on, given)
     if shards is not None and papers_a_shard is not None:
         raise InputError("is given beside --shards", where="--papers-a-shard", hint="give one of the two")
     count = partial(_shard_count, shards, papers_a_shard)

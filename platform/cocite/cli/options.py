@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -166,6 +167,24 @@ WaitOption = Annotated[
 VerboseOption = Annotated[bool, typer.Option("--verbose", help="Show Ray's own log.")]
 
 
+def check_on_ray(on: Literal["process", "ray"], given: Mapping[str, bool]) -> None:
+    """Refuse options of Ray's where the work is done in this process.
+
+    Args:
+        on: where it is done.
+        given: option -> whether it was given.
+
+    Raises:
+        InputError: names the first that was.
+
+    Example:
+        >>> check_on_ray("process", {"--wait": False})
+    """
+    for option, is_given in given.items():
+        if is_given and on != "ray":
+            raise InputError("goes with --on ray", where=option)
+
+
 def query_workers(
     on: Literal["process", "ray"],
     address: str | None,
@@ -192,9 +211,7 @@ def query_workers(
     """
     if address is not None and on != "ray":
         raise InputError("an address goes with --on ray", where="--address")
-    for option, is_given in {"--workers": count is not None, "--wait": wait}.items():
-        if is_given and on != "ray":
-            raise InputError("goes with --on ray", where=option)
+    check_on_ray(on, {"--workers": count is not None, "--wait": wait})
     own = {"--cpus": cpus != 1.0, "--gpus": gpus is not None, "--accelerator": bool(accelerator)}
     for option, is_given in own.items():
         if is_given and count is None:

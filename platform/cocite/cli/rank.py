@@ -111,7 +111,9 @@ def rank(
     if tag is not None:
         check_id(tag, "run tag")
     who = query_workers(
-        *(on, address, workers),
+        on,
+        address,
+        workers,
         cpus=cpus,
         gpus=gpus,
         accelerator=accelerator,

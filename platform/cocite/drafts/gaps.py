@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 
 _MISSING = r"\?{1,9}|cite?|todo|tbd|missing|xxx"
 """What stands in the place of a key that is still to be found."""
+TODO_WORDS = "cit(?:e|ation|ations|es|ing)?|refs?|references?"
+"""Of a ``\\todo`` that asks for a citation."""
 _SPACE = r"[ \t\r\n\xa0]"
 _NOTES = r"(?:\[[^\[\]{}]{0,200}\]){0,2}"
 _MISSING_KEYS = (
@@ -26,7 +28,7 @@ GAP_PATTERN = (
     rf"{_NOTES}{_MISSING_KEYS}(?:{_NOTES}\{{[^{{}}]{{0,200}}\}}){{0,9}}"
     rf"|\\(?!no|set)[a-z]{{0,12}}cite(?!style|titlefont)[a-z]{{0,12}}\*?{_NOTES}{_MISSING_KEYS}"
     r"|\\todo(?:\[[^\[\]{}]{0,200}\])?"
-    r"\{(?=[^{}]{0,200}?(?<![A-Za-z0-9_])(?:cit(?:e|ation|ations|es|ing)?|refs?|references?)(?![A-Za-z0-9_]))"
+    rf"\{{(?=[^{{}}]{{0,200}}?(?<![A-Za-z0-9_])(?:{TODO_WORDS})(?![A-Za-z0-9_]))"
     r"[^{}]{0,200}\}"
 )
 """A missing citation in plain text, in LaTeX and in Markdown; case does not matter. A command of LaTeX may cite keys

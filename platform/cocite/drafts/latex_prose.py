@@ -12,7 +12,7 @@ from pylatexenc import latexwalker as lw
 from cocite.drafts.author_names import latex_authors
 from cocite.drafts.blocks import MARK, Block, BlockBuilder, Mark
 from cocite.drafts.draft import GapForm, Place
-from cocite.drafts.gaps import is_missing, lacks_key, text_gaps
+from cocite.drafts.gaps import TODO_WORDS, is_missing, lacks_key, text_gaps
 from cocite.drafts.latex_citations import cites_groups
 from cocite.drafts.latex_macros import (
     ACCENTS,
@@ -40,7 +40,7 @@ from cocite.drafts.latex_source import LatexProject, LatexSource, Macro
 from cocite.drafts.limits import MAX_DEPTH, MAX_EXPANSION, Budget
 from cocite.errors import InputError
 
-_TODO = re.compile(r"\b(?:cit(?:e|ation|ations|es|ing)?|ref|refs|reference|references)\b", re.IGNORECASE)
+_TODO = re.compile(rf"\b(?:{TODO_WORDS})\b", re.IGNORECASE)
 _BREAK = re.compile(r"\n[ \t]*\n\s*")
 
 

@@ -10,6 +10,7 @@ from cocite.errors import InputError
 from cocite.text.gap_context import WINDOW, context_of_gap, whole_words
 from cocite.text.gaps import has_letters
 from cocite_serve.http.pasted_text import GAP_MARK, HEADING_MARK, mark_gaps, read_pasted
+from cocite_serve.http.query_fields import QueryText
 
 ABSTRACT_CHARS = 2_000
 """Characters of a draft that stand in for its abstract."""
@@ -52,6 +53,25 @@ class Manuscript:
 
 NO_TEXT = Manuscript("", "")
 """Of a request that asks with seeds alone."""
+
+
+def manuscript_of(request: QueryText) -> Manuscript:
+    """The parts of a request's text.
+
+    Raises:
+        InputError: as of :func:`parse_manuscript`.
+
+    Example:
+        >>> manuscript_of(QueryText(context="as in [CIT]")).context
+        'as in TARGETCIT'
+    """
+    return parse_manuscript(
+        title=request.title,
+        abstract=request.abstract,
+        context=request.context,
+        text=request.text,
+        gap=request.gap,
+    )
 
 
 def parse_manuscript(

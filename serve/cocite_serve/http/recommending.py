@@ -8,7 +8,7 @@ from dataclasses import replace
 from cocite.pipeline.options import Options
 from cocite_serve.http.conversion import Stamps, to_query, to_response
 from cocite_serve.http.library_marks import LibraryMarks
-from cocite_serve.http.manuscript import NO_TEXT, Manuscript, parse_manuscript
+from cocite_serve.http.manuscript import NO_TEXT, Manuscript, manuscript_of
 from cocite_serve.http.pages import Page, digest
 from cocite_serve.http.problems import check_limits
 from cocite_serve.http.request_context import current
@@ -30,13 +30,7 @@ async def recommend(service: Service, request: RecommendRequest) -> RecommendRes
     check_limits(request, service.settings.limits)
     manuscript = NO_TEXT
     if has_text(request, request.title, request.abstract, request.context, request.text):
-        manuscript = parse_manuscript(
-            title=request.title,
-            abstract=request.abstract,
-            context=request.context,
-            text=request.text,
-            gap=request.gap,
-        )
+        manuscript = manuscript_of(request)
     response = await recommend_for(service, request, manuscript)
     response.papers = LibraryMarks(request.have).on(response.papers)
     return response

@@ -13,7 +13,7 @@ from cocite.errors import InputError
 from cocite.protocols import Query
 from cocite_serve.http import text_calls
 from cocite_serve.http.conversion import to_query
-from cocite_serve.http.manuscript import parse_manuscript
+from cocite_serve.http.manuscript import manuscript_of, parse_manuscript
 from cocite_serve.http.openapi import refusals
 from cocite_serve.http.problems import check_text
 from cocite_serve.http.query_fields import QueryText
@@ -45,14 +45,7 @@ def text_router(service: Service) -> APIRouter:
         count = _one_of(request.ids, request.texts)
         service.check_count(count, "ids" if request.ids else "texts", limits.texts)
         _check_lengths(request.texts, "texts", limits.text_chars)
-        manuscript = parse_manuscript(
-            title=request.title,
-            abstract=request.abstract,
-            context=request.context,
-            text=request.text,
-            gap=request.gap,
-        )
-        query, backend = to_query(manuscript, request), service.named(request.release)
+        query, backend = to_query(manuscript_of(request), request), service.named(request.release)
         if request.ids:
             rows = text_calls.rows_of(backend, request.ids)
             found = await text_calls.score_papers(service, backend, query, rows, request.deadline_ms)

@@ -163,8 +163,10 @@ class HattenTask:
             return self.texts.parts_of_queries(citing[numbers], contexts[numbers])
 
         def documents(numbers: NDArray[np.int64]) -> Documents:
-            found = parts(numbers), nothing
-            return self.texts.documents(*(found[::-1] if contexts is None else found))
+            found = parts(numbers)
+            if contexts is None:
+                return self.texts.documents(nothing, found)
+            return self.texts.documents(found, nothing)
 
         def lengths(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
             return self.texts.lengths(parts(numbers))
