@@ -15,7 +15,7 @@ pytest.importorskip("benchmarks.gpu.bench", reason="run from a checkout")
 from helpers.sources import ROOT
 
 from benchmarks.gpu import __main__ as command
-from benchmarks.gpu import attention, bench, cross_encoder, training
+from benchmarks.gpu import attention, bench, cross_encoder, recipes, training
 from benchmarks.gpu.bench import real_lengths
 
 
@@ -58,6 +58,7 @@ def test_training_without_deepspeed_and_a_compiler_says_what_was_not_run(monkeyp
     lacking = {row["training"]: row["note"] for row in rows if "note" in row}
     assert lacking == {
         "bf16, compiled": "not run: there is no compiler no-such-compiler",
+        "bf16, compiled, attention dropout": "not run: there is no compiler no-such-compiler",
         "bf16, ZeRO 2": "not run: deepspeed is not installed",
         "bf16, ZeRO 3": "not run: deepspeed is not installed",
     }
@@ -87,7 +88,9 @@ def test_the_command_runs_all_parts_tiny_on_a_cpu(tmp_path, capfd):
     assert {"Python", "torch", "transformers", "deepspeed"} <= kept["versions"].keys()
     rows = kept["parts"]["training"]["rows"]
     assert [row["training"] for row in rows] == list(training.TRAININGS)
-    followed_fp32(rows, but=set() if shutil.which("g++") else {"bf16, compiled"})
+    followed_fp32(
+        rows, but=set() if shutil.which("g++") else {"bf16, compiled", "bf16, compiled, attention dropout"}
+    )
     printed = capfd.readouterr().out
     assert printed.count(f"{kept['device']}, {kept['date']}, Python") == 3
     assert printed.endswith("all parts ran\n")
@@ -122,8 +125,8 @@ def test_attention_with_and_without_padding_is_one_function():
         (row["form"], row["dropout"]): row
         for row in attention.main(["--small", "--device", "cpu", "--repeats", "1"])
     }
-    note = rows.pop(("varlen_attn", 0.0))["note"]
-    assert note == "not run: it needs a GPU and torch 2.10"
+    for rate in (0.0, attention.RATE):
+        assert rows.pop(("varlen", rate))["note"] == "not run: it needs a GPU and torch 2.10"
     assert rows.keys() == {(form, rate) for form in ("padded", "jagged") for rate in (0.0, attention.RATE)}
     for (_, rate), row in rows.items():
         assert row["error of the mean / spread"] < (0.06 if rate else 0.01)
@@ -135,3 +138,29 @@ def test_lengths_differ_and_fit():
     assert 16 <= lengths.min() < 300
     assert lengths.max() == 512
     assert 370 < np.median(lengths) < 420
+
+
+def test_recipes_train_one_after_the_other_in_one_model_folder(tmp_path, capsys):
+    small = "training.log_every=1 training.batch=16"
+    pretraining = (
+        f"masked-lm texts.vocabulary=500 model.hidden=8 model.heads=2 training.precision=fp32 {small}"
+    )
+    fine_tuning = f"bi-encoder encoder={tmp_path}/model/masked-lm {small}"
+    texts = [pretraining, fine_tuning, "mp-bert4cr texts.vocabulary=500 training.backend=plain"]
+    given = [part for text in texts for part in ("--recipe", text)]
+    path = tmp_path / "result.json"
+    rows = recipes.main(
+        ["--to", str(tmp_path / "model"), "--device", "cpu", "--minutes", "0.2", "--json", str(path), *given]
+    )
+    for row, metric in zip(rows, ("accuracy", "MRR"), strict=False):
+        assert row["steps"] >= 1
+        assert row["tokens_per_second"] > 0
+        assert 0 < row["mfu"] < 1
+        assert all(0 <= row[f"{metric} {when}"] <= 1 for when in ("before", "after"))
+        assert row["hours of all epochs"] > 0
+    assert rows[2]["note"].startswith(
+        "failed: NotFoundError: "
+    )  # it begins with a pretraining that is not there
+    assert bench.exit_code(rows) == 1
+    assert json.loads(path.read_text())["rows"] == rows
+    assert "Traceback" in capsys.readouterr().err

@@ -4,8 +4,9 @@
 
 With dropout of the weights and without, in bf16, each form against fp32 without dropout. Dropout errs at random: the
 last column is the error of the mean of ``--draws`` forward passes, which is what a wrong scale or mask would show. On a
-GPU the kernels that ran are named: are they those of flash attention? On a CPU ``varlen_attn`` does
-not run, and jagged tensors go sequence by sequence. Needs torch, transformers and cocite alone.
+GPU the kernels that ran are named: are they those of flash attention? ``varlen`` is what cocite's models use there, and
+jagged nested tensors are torch's public way to dropout without padding. On a CPU ``varlen`` does not run, and jagged
+tensors go sequence by sequence. Needs torch, transformers and cocite alone.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
 from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.gpu import bench
 from benchmarks.gpu.cross_encoder import random_pairs
 from cocite.nn.attention import padded_attention
 from cocite.nn.packed_bert import PairAttention
-from cocite.nn.varlen_attention import applies, jagged_attention, varlen_attention
+from cocite.nn.varlen_attention import Sequences, applies, varlen_attention
 from cocite.text.pair_batch import PairBatch
 
 RATE = 0.1
@@ -43,6 +45,23 @@ def padded(batch: PairBatch, query: Tensor, key: Tensor, value: Tensor, *, dropo
     ]
     attended = padded_attention(*filled, mask[:, None, None, :], dropout=dropout)
     return attended.transpose(1, 2)[mask].flatten(1)
+
+
+def jagged(own: Sequences, query: Tensor, key: Tensor, value: Tensor, *, dropout: float) -> Tensor:
+    """(T, h * e), by jagged nested tensors."""
+    nested = [
+        torch.nested.nested_tensor_from_jagged(
+            states.contiguous(), own.offsets, min_seqlen=1, max_seqlen=own.longest
+        ).transpose(1, 2)
+        for states in (query, key, value)
+    ]
+    attended = scaled_dot_product_attention(*nested, dropout_p=dropout)
+    return attended.transpose(1, 2).values().flatten(1)
+
+
+def varlen(own: Sequences, query: Tensor, key: Tensor, value: Tensor, *, dropout: float) -> Tensor:
+    """(T, h * e), by the attention that cocite's models use on a GPU."""
+    return varlen_attention(query, key, value, own, own, dropout=dropout)
 
 
 def kernels(work: Callable[[], object], device: torch.device) -> str:
@@ -76,8 +95,8 @@ def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
     own = PairAttention(batch).sequences
     forms: dict[str, Attend] = {
         "padded": partial(padded, batch),
-        "jagged": partial(_unpadded, jagged_attention, own),
-        "varlen_attn": partial(_unpadded, varlen_attention, own),
+        "jagged": partial(jagged, own),
+        "varlen": partial(varlen, own),
     }
     slope = torch.randn_like(exact, dtype=torch.bfloat16)
     # Two products of each query with each key of its pair, and twice that backward.
@@ -101,11 +120,7 @@ def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
     rows = []
     for dropout in (0.0, RATE):
         for form, attend in forms.items():
-            if form != "varlen_attn":
-                measures = bench.attempted(partial(measured, attend, dropout))
-            elif dropout:
-                continue  # it knows none
-            elif applies(states[0], dropout=dropout):
+            if form != "varlen" or applies(states[0]):
                 measures = bench.attempted(partial(measured, attend, dropout))
             else:
                 measures = {"note": "not run: it needs a GPU and torch 2.10"}
@@ -113,12 +128,6 @@ def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
     facts = {"pairs": pairs, "mean tokens a pair": float(lengths.mean()), "heads": heads, "draws": draws}
     bench.keep("attention over packed pairs", device, rows, options.json, **facts)
     return rows
-
-
-def _unpadded(
-    attend: Attend, own: Any, query: Tensor, key: Tensor, value: Tensor, *, dropout: float
-) -> Tensor:
-    return attend(query, key, value, own, own, dropout=dropout)
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ TRAININGS: dict[str, tuple[dict[str, Any], float]] = {
     "bf16, attention dropout": (BF16, 0.1),
     "bf16, gradient checkpointing, attention dropout": (CHECKPOINTING, 0.1),
     "bf16, compiled": (BF16 | {"compile": True}, 0.0),
+    "bf16, compiled, attention dropout": (BF16 | {"compile": True}, 0.1),
     # Last, as DeepSpeed's process group of one stays.
     "bf16, ZeRO 2": (ZERO | {"zero": 2}, 0.0),
     "bf16, ZeRO 3": (ZERO | {"zero": 3}, 0.0),

@@ -185,8 +185,8 @@ def attention(
     Returns:
         (T, d).
     """
-    if applies(projected, dropout=dropout):
-        query, key, value = projected.view(len(projected), 3, heads, -1).unbind(1)
+    query, key, value = projected.view(len(projected), 3, heads, -1).unbind(1)
+    if applies(query):
         whole = packed.sequences
         return varlen_attention(query, key, value, whole, whole, dropout=dropout, causal=causal)
     result: Tensor = _Attention.apply(projected, packed, heads, dropout, causal)  # type: ignore[no-untyped-call]

@@ -112,7 +112,7 @@ class PairAttention:
         Returns:
             (T or b, h * e).
         """
-        if applies(query, dropout=dropout):
+        if applies(query):
             queries = self.firsts if first else self.sequences
             return varlen_attention(query, key, value, queries, self.sequences, dropout=dropout)
         # One query a pair is even by itself: nothing to pad.

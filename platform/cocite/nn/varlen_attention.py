@@ -1,8 +1,8 @@
 """Attention of sequences of unequal lengths that lie one after the other, without padding: flash attention on a GPU.
 
-PyTorch has two public ways to it. ``varlen_attn`` knows no dropout. ``scaled_dot_product_attention`` of jagged nested
-tensors does, and gives the same kernel the same offsets (``torch/nested/_internal/sdpa.py``); making such tensors costs
-it some time on the host, so it is used for dropout alone.
+PyTorch's public way to it, ``varlen_attn``, knows no dropout. With dropout the operator is called that
+``scaled_dot_product_attention`` calls for jagged nested tensors (``torch/nested/_internal/sdpa.py``). Such tensors are
+made on the host, which takes longer than the attention (docs/decisions/0006-cross-encoder.md).
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from functools import cache
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+
+HEAD_STEP = 8
+"""The kernel takes heads whose width is a multiple of it."""
 
 
 @dataclass(frozen=True)
@@ -34,18 +36,14 @@ class Sequences:
     longest: int
 
 
-def applies(states: Tensor, *, dropout: float) -> bool:
-    """Whether :func:`varlen_attention` takes states such as these: on a GPU, in half precision.
-
-    With dropout not while torch's compiler traces the call, for it was not tried with nested tensors.
+def applies(states: Tensor) -> bool:
+    """Whether :func:`varlen_attention` takes states such as these: on a GPU, in half precision, heads as its kernel's.
 
     Args:
-        states: queries, keys or values.
-        dropout: of the attention weights.
+        states: (..., e), queries, keys or values of each head.
     """
     half = states.dtype in (torch.float16, torch.bfloat16)
-    traced = dropout > 0 and torch.compiler.is_compiling()
-    return states.is_cuda and half and not traced and _varlen_attn() is not None
+    return states.is_cuda and half and states.shape[-1] % HEAD_STEP == 0 and _varlen_attn() is not None
 
 
 @cache
@@ -84,53 +82,11 @@ def varlen_attention(
     Returns:
         (T, h * e).
     """
+    rows = (query, key, value, queries.offsets, keys.offsets, queries.longest, keys.longest)
     if dropout:
-        return jagged_attention(query, key, value, queries, keys, dropout=dropout, causal=causal)
-    kernel = _varlen_attn()
-    assert kernel is not None, "torch has varlen_attn from 2.10 on: ask applies() first"
-    attended: Tensor = kernel(
-        *(query, key, value, queries.offsets, keys.offsets, queries.longest, keys.longest),
-        window_size=(-1, 0 if causal else -1),
-    )
+        attended: Tensor = torch.ops.aten._flash_attention_forward(*rows, dropout, causal, False)[0]
+    else:
+        kernel = _varlen_attn()
+        assert kernel is not None, "torch has varlen_attn from 2.10 on: ask applies() first"
+        attended = kernel(*rows, window_size=(-1, 0 if causal else -1))
     return attended.flatten(1)
-
-
-def jagged_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    queries: Sequences,
-    keys: Sequences,
-    *,
-    dropout: float = 0.0,
-    causal: bool = False,
-) -> Tensor:
-    """:func:`varlen_attention` by jagged nested tensors, on any device; a CPU goes sequence by sequence.
-
-    Args:
-        query, key, value, queries, keys, dropout: as there.
-        causal: as there, but not on a CPU.
-
-    Returns:
-        (T, h * e).
-
-    Raises:
-        RuntimeError: causal on a CPU.
-    """
-    attended = F.scaled_dot_product_attention(
-        _jagged(query, queries),
-        _jagged(key, keys),
-        _jagged(value, keys),
-        dropout_p=dropout,
-        is_causal=causal,
-    )
-    return attended.transpose(1, 2).values().flatten(1)
-
-
-def _jagged(states: Tensor, sequences: Sequences) -> Tensor:
-    """(T, h, e) -> (n, h, rows of each, e)."""
-    # With both bounds of the lengths known, a GPU need not be asked for them.
-    nested: Tensor = torch.nested.nested_tensor_from_jagged(
-        states.contiguous(), sequences.offsets, min_seqlen=1, max_seqlen=sequences.longest
-    )
-    return nested.transpose(1, 2)
