@@ -46,6 +46,7 @@ def test_models_and_baselines_have_a_row_each(
 ) -> None:
     to = tmp_path / "out"
     args = ["--model", model, "--model", f"{model}=again", "--baselines", f"bm25,w2v,{encoder}", "--to", to]
+    args += ["--reads", "context"]
     report = cocitation_report(capsys, corpus, cache, *args, "--markdown", tmp_path / "t.md")
     made = report["tables"]
     assert list(made) == ["Table 3: positives", "Table 4: objectives", "co-citation frequency", "time"]
