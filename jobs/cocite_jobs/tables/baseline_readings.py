@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from cocite.corpus.splits import split_papers
+from cocite.corpus.records import SPLITS
 from cocite.evaluation import experiment, tasks
 from cocite.evaluation.cocitation import METRICS
 from cocite.evaluation.metrics import means
@@ -72,7 +72,8 @@ def choose_readings(
     if reads != "better" or not baselines:
         reading: Reads = "manuscript" if reads == "manuscript" else "context"
         return BaselineReadings({system.name: reading for system in baselines}, why=f"{reading}, as given")
-    asks = split_papers(corpus, DEV)[corpus.context_citing] & (corpus.context_cited.degrees > 0)
+    of_dev = corpus.split == SPLITS.index(DEV)
+    asks = of_dev[corpus.context_citing] & (corpus.context_cited.degrees > 0)
     if not asks.any():
         why = "context, as there are no dev contexts to choose by"
         return BaselineReadings({system.name: "context" for system in baselines}, why=why)
