@@ -85,8 +85,9 @@ def choose_readings(
     for system in systems:
         found: dict[Reads, dict[str, float]] = {}
         for reading in READINGS:
+            rank = system.reading(reading).open()  # may train, with a bar of its own
             with made.bars(f"ranking dev: {system.reading(reading).name}", len(task)) as advance:
-                result = experiment.run(task, system.reading(reading).open(), k=10, advance=advance)
+                result = experiment.run(task, rank, k=10, advance=advance)
             found[reading] = means(result.hits, METRICS)
         # Of equals the first: who gains nothing reads the context, as in the paper.
         best = max(READINGS, key=lambda reading: found[reading][METRICS[0]])
