@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -41,6 +41,13 @@ def cocitation(
             help="all, none, or some of bm25,w2v,d2v,hd2v,dacr,scibert,specter, and names or folders of encoders."
         ),
     ] = "all",
+    reads: Annotated[
+        Literal["context", "manuscript", "better"],
+        typer.Option(
+            help="What baselines read: context, manuscript (what MP-BERT4CR reads too), or better: for each what "
+            "finds more for contexts of dev papers."
+        ),
+    ] = "better",
     split: SplitOption = "test",
     with_dev: Annotated[
         bool, typer.Option("--with-dev", help="Baselines and counts know the dev papers too (final figures).")
@@ -100,6 +107,7 @@ def cocitation(
         "seed": seed,
         "systems": systems or "default",
         "baselines": baselines,
+        "reads": reads,
     }
     tags = {"corpus": opened.version, "models": ", ".join(str(part.folder) for part in models)}
     where = TrackingSettings(folder=tracking, enabled=track)
@@ -117,6 +125,7 @@ def cocitation(
             seed=seed,
             saved=index,
             cache=cache,
+            reads=reads,
             to=to,
             bars=progress_bar,
         )

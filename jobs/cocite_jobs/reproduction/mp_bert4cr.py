@@ -18,7 +18,13 @@ from cocite_jobs.reproduction.recipe_settings import changed_recipe
 from cocite_jobs.reproduction.training_step import overrides_of, recipe_training
 from cocite_jobs.tables.cocitation import cocitation_tables
 from cocite_jobs.tables.cocitation_systems import ModelFolder
-from cocite_jobs.tables.cocitation_variants import FINETUNING, FOLDER, VARIANTS, train_variants
+from cocite_jobs.tables.cocitation_variants import (
+    CONTROL_VARIANTS,
+    FINETUNING,
+    FOLDER,
+    VARIANTS,
+    train_variants,
+)
 from cocite_jobs.training.recipes import load_recipe
 
 KIND = "mp-bert4cr"
@@ -58,6 +64,8 @@ IMPOSSIBLE = {
         "Their weights do not come with cocite: --encoder adds one, by name or folder, as it is and fine-tuned."
     ),
 }
+ROWS = {**VARIANTS, **CONTROL_VARIANTS}
+"""The paper's variants, then words only and no co-cited positives, which the paper does not have."""
 NAMES_OF_PAPER = {"Word2Vec": "W2V", "Doc2Vec": "D2V", "HyperDoc2Vec": "HD2V", "DACR": "DACR"}
 
 
@@ -65,7 +73,7 @@ def plan(setup: Setup) -> Plan:
     """The trainings and exhibits of MP-BERT4CR on a corpus."""
     _, _, pretraining = RECIPES[setup.size]
     trainings = [] if pretraining == NONE else [recipe_training("pretraining", pretraining, weight=5)]
-    trainings += [_variant(name) for name in VARIANTS]
+    trainings += [_variant(name) for name in ROWS]
     if setup.encoder is not None:
         changes = [f"encoder={setup.encoder}", *(TINY_BI_ENCODER if setup.size == "toy" else ())]
         trainings.append(recipe_training(FINE_TUNED, "bi-encoder", changes))
@@ -80,7 +88,7 @@ def plan(setup: Setup) -> Plan:
             lambda setup: measured.table(setup, "Table 3"),
             _command(setup),
             needs,
-            names=NAMES_OF_PAPER,
+            names=_names(),
         ),
         Exhibit(
             "table4",
@@ -96,6 +104,12 @@ def plan(setup: Setup) -> Plan:
     )
     every = tuple(replace(exhibit, why_not=why_not) for exhibit in exhibits)
     return Plan("mp-bert4cr", citation, tuple(trainings), every, IMPOSSIBLE)
+
+
+def _names() -> dict[str, str]:
+    """Our names of baselines -> the paper's, whatever a baseline reads of a manuscript."""
+    wide = {f"{name} + manuscript": theirs for name, theirs in NAMES_OF_PAPER.items()}
+    return {**NAMES_OF_PAPER, **wide}
 
 
 def _variant(name: str) -> Training:
@@ -116,7 +130,7 @@ def _variant(name: str) -> Training:
 
     def load(setup: Setup) -> object:
         recipe, overrides = _changed(setup, KIND, None)
-        return load_recipe(recipe, [*overrides, *VARIANTS[name]])
+        return load_recipe(recipe, [*overrides, *ROWS[name]])
 
     return Training(name, (f"model/{FOLDER}/{name}/{KIND}",), train, kind=KIND, load=load)
 
@@ -147,7 +161,7 @@ class _Measured:
 
 
 def _measure(setup: Setup) -> Report:
-    folders = [ModelFolder(setup.model / FOLDER / name, name) for name in VARIANTS]
+    folders = [ModelFolder(setup.model / FOLDER / name, name) for name in ROWS]
     return cocitation_tables(
         setup.corpus,
         folders,
@@ -167,7 +181,7 @@ def _baselines(setup: Setup) -> tuple[str, ...]:
 
 def _command(setup: Setup) -> str:
     line: list[Any] = ["evaluate", "cocitation"]
-    for name in VARIANTS:
+    for name in ROWS:
         line += ["--model", f"{setup.model / FOLDER / name}={name}"]
     line += ["--baselines", ",".join(_baselines(setup)), "--cache", setup.folder / "baselines"]
     if (sample := _sample(setup)) is not None:

@@ -19,6 +19,7 @@ from cocite.evaluation.report import Report, Table
 from cocite.evaluation.tasks import EvalTask
 from cocite.systems.baselines.train import BaselineSettings
 from cocite_jobs.progress_bars import ProgressBars, no_bars
+from cocite_jobs.tables.baseline_readings import Choice, choose_readings, manuscript_settings
 from cocite_jobs.tables.cocitation_systems import (
     ALL_BASELINES,
     CocitationSystems,
@@ -43,6 +44,7 @@ def cocitation_tables(
     saved: Path | None = None,
     cache: Path = Path("cocite-baselines"),
     settings: BaselineSettings | None = None,
+    reads: Choice = "better",
     to: Path | None = None,
     k: int = 100,
     bars: ProgressBars = no_bars,
@@ -63,7 +65,10 @@ def cocitation_tables(
         seed: of the query sample.
         saved: an index folder of the corpus, whose vectors and word statistics are reused.
         cache: folder of trained baselines and encoded papers.
-        settings: of the trained baselines.
+        settings: of the trained baselines. The sentences that they read of manuscripts are those of MP-BERT4CR in the
+            model folders, unless the settings name others.
+        reads: what baselines read of a query: its context, the sentences that MP-BERT4CR reads too, or for each the
+            better of both on as many contexts of dev papers.
         to: folder for ``qrels.trec`` and a run for each system.
         k: depth of the rankings, at least 10.
         bars: of each step.
@@ -83,11 +88,16 @@ def cocitation_tables(
     if k < 10:
         raise InputError("the metrics look at the first 10", where="--k")
     history = known_history(corpus, split, with_dev=with_dev)
+    settings = settings or BaselineSettings()
+    if "manuscript" not in settings.model_fields_set:
+        settings = settings.model_copy(update={"manuscript": manuscript_settings(models)})
     systems = CocitationSystems(corpus, history, saved, cache, settings, bars)
     of_models = systems.of_folders(models, names)
     of_baselines = systems.baselines(baselines)
     if not of_models and not of_baselines:
         raise InputError("there is nothing to measure", hint="give --model or --baselines")
+    readings = choose_readings(systems, of_baselines, reads, sample=sample, seed=seed)
+    of_baselines = [system.reading(readings.reads(system.name)) for system in of_baselines]
     task = tasks.local(corpus, split, sample=sample, seed=seed)
     with replace_files(to) as folder:
         if folder is not None:
@@ -96,7 +106,7 @@ def cocitation_tables(
         baseline_hits = {system.name: runner.hits(system) for system in of_baselines}
         model_hits = {system.name: runner.hits(system) for system in of_models}
     made = CocitationTables(baseline_hits, model_hits, history)
-    tables = [made.table3(), *_table4(of_models, made), made.slices(), runner.times()]
+    tables = [*readings.tables, made.table3(), *_table4(of_models, made), made.slices(), runner.times()]
     facts = {
         "corpus": str(corpus.path),
         "corpus_version": corpus.version,
@@ -105,6 +115,7 @@ def cocitation_tables(
         "sample": sample or "all",
         "seed": seed,
         "known_until": str(history.year),
+        "baselines_read": readings.why,
     }
     if systems.unreachable:
         facts["left_out"] = ", ".join(systems.unreachable)

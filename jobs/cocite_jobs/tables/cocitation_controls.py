@@ -22,7 +22,7 @@ from cocite.manifests import read_manifest
 from cocite_jobs.progress_bars import ProgressBars, no_bars
 from cocite_jobs.tables.cocitation import known_history
 from cocite_jobs.tables.cocitation_systems import DEFAULT_ENCODER, CocitationSystems, ModelFolder
-from cocite_jobs.tables.cocitation_variants import link_part, train_missing
+from cocite_jobs.tables.cocitation_variants import WORDS_ONLY, link_part, train_missing
 from cocite_jobs.training.recipes import load_recipe
 from cocite_jobs.training.registry import KINDS
 from cocite_jobs.training.types import LaunchOptions
@@ -80,7 +80,7 @@ CONTROLS: dict[str, Control] = {
     "hierarchy": _hierarchy(),
     "hierarchy, pretrained": _hierarchy(pretraining="mp-bert4cr-hierarchy-pretraining"),
     "no hierarchy": _hierarchy("model.document_layers=0"),
-    "words only": _hierarchy("model.reads=words", "model.document_layers=0"),
+    "words only": _hierarchy(*WORDS_ONLY),
     "hierarchy of words": _hierarchy("model.reads=words"),
     "trunk only": _hierarchy("model.reads=trunk"),
     "fixed draw": _hierarchy("contexts.fixed=true"),

@@ -6,10 +6,10 @@ Each is opened when it is its turn to rank, so that the weights of one system ar
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from cocite.retrieval.index.reuse import EncodedPapers, index_of
 from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.systems.baselines.cached_vectors import EncoderBaseline, cached_vectors
 from cocite.systems.baselines.pooled_transformer import HUB, pooled_encoder
-from cocite.systems.baselines.train import NAMES, BaselineSettings, TrainedBaselines
+from cocite.systems.baselines.train import NAMES, BaselineSettings, Reads, TrainedBaselines
 from cocite_jobs.progress_bars import ProgressBars, no_bars
 
 ALL_BASELINES = ("bm25", *NAMES, *HUB)
@@ -89,6 +89,7 @@ class MeasuredSystem:
         kind: of the system; rows of one kind from several folders are variants of a model.
         label: of its folder.
         open: makes it ready to rank.
+        open_wide: makes it ready to rank by the manuscript's sentences too; None: it reads what it reads.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -102,6 +103,13 @@ class MeasuredSystem:
     kind: str
     label: str
     open: Callable[[], Rank]
+    open_wide: Callable[[], Rank] | None = None
+
+    def reading(self, reads: Reads) -> MeasuredSystem:
+        """The system that reads the context, as it is, or the manuscript too, by the name of which it says so."""
+        if reads == "context" or self.open_wide is None:
+            return self
+        return replace(self, name=f"{self.name} + manuscript", open=self.open_wide)
 
 
 class CocitationSystems:
@@ -137,9 +145,17 @@ class CocitationSystems:
         bars: ProgressBars = no_bars,
     ) -> None:
         self.corpus, self.history, self.cache, self.bars = corpus, known, cache, bars
+        self.index_folder = saved
         self.saved = open_index(saved) if saved is not None else None
         self.trained = TrainedBaselines(known, cache, settings, bar=bars)
         self.unreachable: list[str] = []
+
+    def knowing(self, known: History) -> CocitationSystems:
+        """The same that know other links; these themselves where the links are the same."""
+        if np.array_equal(known.citing, self.history.citing):
+            return self
+        settings = self.trained.settings
+        return CocitationSystems(self.corpus, known, self.index_folder, self.cache, settings, self.bars)
 
     # -- baselines -------------------------------------------------------------------------------------------
 
@@ -153,15 +169,26 @@ class CocitationSystems:
         rows = []
         for name in dict.fromkeys(names):
             if name == "bm25":
-                rows.append(MeasuredSystem("BM25 (context+title)", name, "", self._bm25))
+                title = "BM25 (context+title)"
+                rows.append(MeasuredSystem(title, name, "", self._bm25, self._widened(self._bm25)))
             elif name in NAMES:
-                rows.append(MeasuredSystem(NAMES[name], name, "", self._trained_opener(name)))
+                narrow, wide = (self._trained_opener(name, reads) for reads in get_args(Reads))
+                rows.append(MeasuredSystem(NAMES[name], name, "", narrow, wide))
             else:
                 rows += self._pooled(name, required=tuple(names) != ALL_BASELINES)
         return rows
 
-    def _trained_opener(self, name: str) -> Callable[[], Rank]:
-        return lambda: self.trained.open(name).search
+    def _trained_opener(self, name: str, reads: Reads) -> Callable[[], Rank]:
+        return lambda: self.trained.open(name, reads).search
+
+    def _widened(self, open_: Callable[[], Rank]) -> Callable[[], Rank]:
+        """Opens the same system, whose queries have the sentences of their manuscripts behind their contexts."""
+
+        def opened() -> Rank:
+            rank, manuscripts = open_(), self.trained.manuscripts
+            return lambda queries, k: rank(manuscripts.widened(queries), k)
+
+        return opened
 
     def _pooled(self, name: str, *, required: bool) -> list[MeasuredSystem]:
         known = [*ALL_BASELINES, "none", "all"]
@@ -178,7 +205,11 @@ class CocitationSystems:
                 raise
             self.unreachable.append(f"{HUB[name]} (not reached)")
             return []
-        return [MeasuredSystem(encoder.name, name, "", lambda: self._dense(encoder).search)]
+
+        def opened() -> Rank:
+            return self._dense(encoder).search
+
+        return [MeasuredSystem(encoder.name, name, "", opened, self._widened(opened))]
 
     def _bm25(self) -> Rank:
         return Bm25Baseline(self.index if self.saved is not None else self._words).search

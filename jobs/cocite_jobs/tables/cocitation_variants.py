@@ -28,6 +28,16 @@ VARIANTS = {
     "no_dynamic": ("objective.loss=mpt-src-tgt", "contexts.fixed=true"),
 }
 """Row of Tables 3 and 4 -> changes to the recipe."""
+WORDS_ONLY = ("model.reads=words", "model.document_layers=0")
+"""A manuscript or a paper is a weighted mean of its words' vectors, where the recipe has no layers over tokens."""
+CONTROL_VARIANTS = {
+    "words only": (
+        *("objective.loss=mpt-src-tgt", *WORDS_ONLY),
+        *("model.sentence_layers=0", f"pretrained={NONE}"),
+    ),
+    "0 positives": ("objective.loss=mpt-src-tgt", "positives.count=0"),
+}
+"""What the paper has not: each differs from the row mpt-src-tgt by one thing."""
 FOLDER = "ablations"
 """Folder of a model folder that holds its variants, each a model folder of its own."""
 
@@ -44,7 +54,7 @@ def train_variants(
     options: LaunchOptions | None = None,
     bars: ProgressBars = no_bars,
 ) -> list[ModelFolder]:
-    """Train the variants of :data:`VARIANTS` that are missing, and pretrain first where that is missing.
+    """Train the variants that are missing, and pretrain first where that is missing.
 
     A training that was stopped is resumed. All variants begin with the same sentences, word vectors and pretrained
     weights.
@@ -57,7 +67,7 @@ def train_variants(
         recipe: name or path of the recipe that the variants differ from by one thing.
         overrides: ``key.path=value`` for both recipes, before a variant's own.
         pretraining_overrides: those of the pretraining; None: the same.
-        only: some of :data:`VARIANTS`; all by default.
+        only: some of :data:`VARIANTS` and :data:`CONTROL_VARIANTS`; by default all of the first.
         options: how and where to train.
         bars: of each training.
 
@@ -77,10 +87,11 @@ def train_variants(
     first: Any = load_recipe(pretraining, before) if pretraining != NONE else None
     begin = [f"pretrained={first.kind if first else NONE}"]
     parts = [TEXTS, WORDS, *([first.kind] if first else [])]
-    folders = {name: model / FOLDER / name for name in VARIANTS}
+    changes = {**VARIANTS, **CONTROL_VARIANTS}
+    folders = {name: model / FOLDER / name for name in changes}
     for name in names:
         folder = folders[name]
-        settings: Any = load_recipe(recipe, [*overrides, *begin, *VARIANTS[name]])
+        settings: Any = load_recipe(recipe, [*overrides, *begin, *changes[name]])
         if (folder / settings.kind).is_dir():
             continue
         if first and not (model / first.kind).is_dir():

@@ -126,6 +126,21 @@ class SentenceTexts:
         return len(self.abstract_indptr) - 1
 
 
+def end_token(tokenizer: Any) -> int:
+    """The token that every sentence ends with: the tokenizer's end token, else its separator.
+
+    Raises:
+        ConfigError: it has neither.
+    """
+    end = tokenizer.eos_token_id if tokenizer.eos_token_id is not None else tokenizer.sep_token_id
+    if end is None:
+        raise ConfigError(
+            "the tokenizer has neither an end token nor a separator",
+            hint="take one that has, as BERT's do",
+        )
+    return int(end)
+
+
 class SentenceReader:
     """Tokenises sentences.
 
@@ -148,13 +163,7 @@ class SentenceReader:
 
     def __init__(self, tokenizer: Any, most: int) -> None:
         self.tokenizer, self.most = tokenizer, most
-        end = tokenizer.eos_token_id if tokenizer.eos_token_id is not None else tokenizer.sep_token_id
-        if end is None:
-            raise ConfigError(
-                "the tokenizer has neither an end token nor a separator",
-                hint="take one that has, as BERT's do",
-            )
-        self.end = int(end)
+        self.end = end_token(tokenizer)
         # A copy, because truncation and padding are state of a tokenizer, which this one has to be without.
         self._rust = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
         self._rust.no_truncation()

@@ -46,6 +46,7 @@ def test_models_and_baselines_have_a_row_each(
 ) -> None:
     to = tmp_path / "out"
     args = ["--model", model, "--model", f"{model}=again", "--baselines", f"bm25,w2v,{encoder}", "--to", to]
+    args += ["--reads", "context"]
     report = cocitation_report(capsys, corpus, cache, *args, "--markdown", tmp_path / "t.md")
     made = report["tables"]
     assert list(made) == ["Table 3: positives", "Table 4: objectives", "co-citation frequency", "time"]
@@ -105,7 +106,7 @@ def test_encoders_that_cannot_be_reached_are_left_out_and_reported(
     capsys: pytest.CaptureFixture[str], corpus: Corpus, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cocite_jobs.tables.cocitation_systems.ALL_BASELINES", ("bm25", "scibert", "specter"))
-    report = cocitation_report(capsys, corpus, cache, "--baselines", "all")
+    report = cocitation_report(capsys, corpus, cache, "--baselines", "all", "--reads", "context")
     assert systems_of(report["tables"]["Table 3: positives"]) == ["BM25 (context+title)"]
     assert "allenai/specter (not reached)" in report["left_out"]
 

@@ -12,7 +12,7 @@ from helpers.cocitation_report import cocitation_report, systems_of
 
 from cocite.corpus.store import Corpus
 from cocite_jobs.tables import cocitation_variants
-from cocite_jobs.tables.cocitation_variants import VARIANTS, link_part
+from cocite_jobs.tables.cocitation_variants import CONTROL_VARIANTS, VARIANTS, link_part
 from cocite_jobs.training.recipes import load_recipe
 
 TINY = ["texts.vocabulary=400", "texts.sentence_tokens=24", "model.sentence_tokens=24", "model.hidden=24"]
@@ -98,3 +98,16 @@ def test_an_artifact_is_linked_once_from_the_first_folder_that_has_it(tmp_path: 
     assert (tmp_path / "to" / "texts" / "data").read_text() == "first", "what is there stays"
     link_part("vectors", holders, tmp_path / "to")
     assert [path.name for path in (tmp_path / "to").iterdir()] == ["texts"]
+
+
+@pytest.mark.parametrize("recipe", ["mp-bert4cr-small", "mp-bert4cr"])
+def test_control_variants_differ_from_the_papers_by_one_thing(recipe: str) -> None:
+    base = load_recipe(recipe, VARIANTS["mpt-src-tgt"]).model_dump(mode="json")
+    words, zero = (
+        load_recipe(recipe, changes).model_dump(mode="json") for changes in CONTROL_VARIANTS.values()
+    )
+    assert base["positives"]["count"] == 3
+    assert zero == {**base, "positives": {**base["positives"], "count": 0}}
+    none = {"reads": "words", "sentence_layers": 0, "document_layers": 0}
+    assert base["model"]["document_layers"] > 0
+    assert words == {**base, "model": {**base["model"], **none}, "pretrained": "none"}

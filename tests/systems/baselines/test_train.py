@@ -18,6 +18,7 @@ from cocite.systems.baselines.sent2vec import Sent2VecSettings
 from cocite.systems.baselines.texts import CitingTexts
 from cocite.systems.baselines.train import NAMES, RERANKERS, BaselineSettings, TrainedBaselines
 from cocite.systems.baselines.word2vec import Word2VecSettings
+from cocite.text.queries import context_queries
 
 SMALL = BaselineSettings(
     w2v=Word2VecSettings(dimension=16, epochs=10),
@@ -64,6 +65,16 @@ def test_papers_never_cited_have_a_vector_from_their_words_alone(texts, opened) 
 
 def test_only_doc2vec_ranks_by_the_cosine(opened) -> None:
     assert [name for name in NAMES if name != "s2v" and opened[name].cosine] == ["d2v"]
+
+
+@pytest.mark.parametrize("name", list(NAMES))
+def test_each_reads_manuscripts_where_it_is_told_and_keeps_its_weights(texts, opened, cache, name) -> None:
+    before = sorted(path.name for path in cache.iterdir())
+    wide = TrainedBaselines(texts.history, cache, SMALL.model_copy(update={"reads": "manuscript"})).open(name)
+    assert sorted(path.name for path in cache.iterdir()) == before, "nothing is trained again"
+    queries = context_queries(texts.history.corpus, texts.history.contexts[:5])
+    np.testing.assert_array_equal(wide.papers, opened[name].papers)
+    assert not np.allclose(wide.encode(queries), opened[name].encode(queries))
 
 
 @pytest.mark.parametrize("name", list(NAMES))

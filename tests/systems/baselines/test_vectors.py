@@ -9,9 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 from cocite.protocols import NO_ROW, Query
+from cocite.systems.baselines.manuscripts import Manuscripts, ManuscriptSettings
 from cocite.systems.baselines.texts import CitingTexts, only_words
 from cocite.systems.baselines.vectors import MeanWords, VectorBaseline, read_contexts, unit
 from cocite.text.paragraphs import SPECIAL
+from cocite.text.queries import context_queries
 
 PAPERS = np.array([[3, 0], [1, 1], [0, 0], [0, 2.5]], np.float32)
 
@@ -47,6 +49,19 @@ def test_a_context_is_the_mean_of_its_words(texts: CitingTexts) -> None:
     for i in range(3):
         mean = words[numbers.tokens[numbers.indptr[i] : numbers.indptr[i + 1]]].mean(axis=0)
         np.testing.assert_allclose(vectors[i], mean, rtol=1e-5)
+
+
+def test_with_manuscripts_the_mean_is_over_both(texts: CitingTexts) -> None:
+    words = np.random.default_rng(0).normal(size=(texts.reader.size, 4)).astype(np.float32)
+    manuscripts = Manuscripts(texts.history.corpus, ManuscriptSettings())
+    [query] = context_queries(texts.history.corpus, texts.history.contexts[:1])
+    tokens = [
+        *read_contexts(texts.reader, [query]).tokens.tolist(),
+        *manuscripts.words(texts.reader, [query]).tokens.tolist(),
+    ]
+    papers = np.zeros((9, 4), np.float32)
+    baseline = MeanWords("m", texts.reader, words, papers, cosine=False, manuscripts=manuscripts)
+    np.testing.assert_allclose(baseline.encode([query])[0], words[tokens].mean(axis=0), rtol=1e-4, atol=1e-6)
 
 
 def test_a_query_without_a_context_is_read_by_title_and_abstract(texts: CitingTexts) -> None:

@@ -14,7 +14,7 @@ Y. Zhang and Q. Ma compare MP-BERT4CR (sections 5.2 and 5.3) with the systems of
   ``ncn_reranker``), which orders candidates.
 - SciBERT and SPECTER, as any transformer whose states are pooled (``pooled_transformer``).
 
-Order of reading: ``texts`` (what they read), ``vectors`` (how they rank), the systems, ``citing_pairs`` (the pairs and
-the loss that ``hyperdoc2vec`` and ``dacr`` share), ``sections`` (read by ``dacr``), ``train`` (all of them by name),
-``cached_vectors`` (the vectors of an encoder's papers, kept on disk).
+Order of reading: ``texts`` (what they read), ``manuscripts`` (what they may read besides), ``vectors`` (how they rank),
+the systems, ``citing_pairs`` (the pairs and the loss that ``hyperdoc2vec`` and ``dacr`` share), ``sections`` (read by
+``dacr``), ``train`` (all of them by name), ``cached_vectors`` (the vectors of an encoder's papers, kept on disk).
 """

@@ -38,9 +38,10 @@ from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.protocols import NO_ROW, Query
 from cocite.systems.baselines.citing_pairs import CitingPairs, noise_loss, same_paper, table
+from cocite.systems.baselines.manuscripts import Manuscripts
 from cocite.systems.baselines.sections import KINDS, query_sections, section_kinds
 from cocite.systems.baselines.texts import CitingTexts, nearest_words, only_words
-from cocite.systems.baselines.vectors import VectorBaseline, read_contexts
+from cocite.systems.baselines.vectors import VectorBaseline, read_contexts, with_manuscripts
 from cocite.text.paragraph_reader import ParagraphReader
 from cocite.text.paragraphs import Paragraphs
 
@@ -218,6 +219,7 @@ class DacrBaseline(VectorBaseline):
         reader: numbers words.
         model: the trained network.
         words: most words read of a context.
+        manuscripts: what else is read of a manuscript; None: nothing.
 
     Example:
         >>> from cocite.text.paragraph_reader import ParagraphSettings
@@ -229,14 +231,24 @@ class DacrBaseline(VectorBaseline):
         [[1.0, 0.0, 0.0, 0.0]]
     """
 
-    def __init__(self, name: str, corpus: Corpus, reader: ParagraphReader, model: Dacr, words: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        corpus: Corpus,
+        reader: ParagraphReader,
+        model: Dacr,
+        words: int,
+        manuscripts: Manuscripts | None = None,
+    ) -> None:
         super().__init__(name, model.cited.weight.detach().numpy(), cosine=False)
         self.corpus, self.reader, self.model, self.words = corpus, reader, model, words
+        self.manuscripts = manuscripts
 
     @torch.inference_mode()
     def encode(self, queries: Sequence[Query]) -> NDArray[np.float32]:
-        """(Q, d) the network's vectors of the contexts; 0 for a context of unknown words."""
-        read = nearest_words(read_contexts(self.reader, queries), self.words)
+        """(Q, d) the network's vectors of the contexts; 0 where all words are unknown."""
+        near = nearest_words(read_contexts(self.reader, queries), self.words)
+        read = with_manuscripts(near, self.reader, queries, self.manuscripts)
         papers = np.empty((len(queries), 0), np.int64)
         vectors: NDArray[np.float32] = self.model(
             _inputs(read, papers, query_sections(self.corpus, queries))

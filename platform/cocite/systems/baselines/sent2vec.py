@@ -40,7 +40,8 @@ from cocite.config import Settings
 from cocite.corpus.history import History
 from cocite.protocols import Query
 from cocite.systems.baselines.citing_pairs import noise_loss, same_paper, table
-from cocite.systems.baselines.texts import CitingTexts, mean_vectors, only_words
+from cocite.systems.baselines.manuscripts import Manuscripts
+from cocite.systems.baselines.texts import CitingTexts, joined_pairs, mean_vectors, only_words
 from cocite.systems.baselines.vectors import VectorBaseline
 from cocite.text.paragraph_reader import ParagraphReader
 from cocite.text.paragraphs import ABSTRACT, CONTEXT, Paragraphs
@@ -306,13 +307,15 @@ def _step(
 class MeanNgrams(VectorBaseline):
     """Ranks papers by the cosine of their vectors with the mean of a query's n-grams.
 
-    The text of a query is its context with the title and the abstract of the citing paper.
+    The text of a query is its context with the title and the abstract of the citing paper, or with the sentences of its
+    manuscript.
 
     Args:
         name: of the system, for tables.
         reader: numbers words.
         ngrams: (W + buckets, d) vectors.
         papers: (N, d) vectors.
+        manuscripts: read in place of title and abstract; None: they are not.
 
     Example:
         >>> from cocite.text.paragraph_reader import ParagraphSettings
@@ -325,31 +328,24 @@ class MeanNgrams(VectorBaseline):
     """
 
     def __init__(
-        self, name: str, reader: ParagraphReader, ngrams: NDArray[np.float32], papers: NDArray[np.float32]
+        self,
+        name: str,
+        reader: ParagraphReader,
+        ngrams: NDArray[np.float32],
+        papers: NDArray[np.float32],
+        manuscripts: Manuscripts | None = None,
     ) -> None:
         super().__init__(name, papers, cosine=True)
-        self.reader, self.ngrams = reader, ngrams
+        self.reader, self.ngrams, self.manuscripts = reader, ngrams, manuscripts
 
     def encode(self, queries: Sequence[Query]) -> NDArray[np.float32]:
         """(Q, d) means of the vectors of words and bigrams; 0 for a text of unknown words."""
         contexts = self.reader.read(pa.array([query.context for query in queries], pa.string()), CONTEXT)
-        papers = self.reader.read(
-            pa.array([f"{query.title} {query.abstract}" for query in queries], pa.string()), ABSTRACT
-        )
-        read = joined_pairs(only_words(contexts), only_words(papers))
+        if self.manuscripts is not None:
+            papers = self.manuscripts.words(self.reader, queries)
+        else:
+            texts = [f"{query.title} {query.abstract}" for query in queries]
+            papers = only_words(self.reader.read(pa.array(texts, pa.string()), ABSTRACT))
+        read = joined_pairs(only_words(contexts), papers)
         size = self.reader.size
         return mean_vectors(with_bigrams(read, size, len(self.ngrams) - size), self.ngrams)
-
-
-def joined_pairs(left: Paragraphs, right: Paragraphs) -> Paragraphs:
-    """Each paragraph with that of the other behind it.
-
-    Example:
-        >>> one, two = (Paragraphs(np.array([0, 1, 2]), np.array(words, np.int32)) for words in ([3, 4], [5, 6]))
-        >>> joined_pairs(one, two).tokens.tolist()
-        [3, 5, 4, 6]
-    """
-    both = Paragraphs.joined([left, right])
-    order = np.arange(2 * len(left)).reshape(2, -1).T.ravel()
-    joined = both.take(order)
-    return Paragraphs(joined.indptr[::2], joined.tokens)

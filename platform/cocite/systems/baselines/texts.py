@@ -117,6 +117,20 @@ def nearest_words(paragraphs: Paragraphs, limit: int) -> Paragraphs:
     return Paragraphs(np.concatenate([[0], np.cumsum(counts)]), paragraphs.tokens[spans(starts, counts)])
 
 
+def joined_pairs(left: Paragraphs, right: Paragraphs) -> Paragraphs:
+    """Each paragraph with that of the other behind it.
+
+    Example:
+        >>> one, two = (Paragraphs(np.array([0, 1, 2]), np.array(words, np.int32)) for words in ([3, 4], [5, 6]))
+        >>> joined_pairs(one, two).tokens.tolist()
+        [3, 5, 4, 6]
+    """
+    both = Paragraphs.joined([left, right])
+    order = np.arange(2 * len(left)).reshape(2, -1).T.ravel()
+    joined = both.take(order)
+    return Paragraphs(joined.indptr[::2], joined.tokens)
+
+
 def mean_vectors(paragraphs: Paragraphs, words: NDArray[np.float32]) -> NDArray[np.float32]:
     """(P, d) the mean of each paragraph's word vectors (W, d); 0 where there is no word.
 

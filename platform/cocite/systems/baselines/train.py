@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -25,6 +25,7 @@ from cocite.errors import CociteError, InputError, nearest
 from cocite.systems.baselines.dacr import Dacr, DacrBaseline, DacrSettings, train_dacr
 from cocite.systems.baselines.doc2vec import Doc2VecSettings, doc2vec
 from cocite.systems.baselines.hyperdoc2vec import HyperDoc2VecSettings, hyperdoc2vec
+from cocite.systems.baselines.manuscripts import Manuscripts, ManuscriptSettings
 from cocite.systems.baselines.ncn import Ncn, NcnSettings
 from cocite.systems.baselines.ncn_reranker import NcnReader, NcnReranker, train_ncn
 from cocite.systems.baselines.sent2vec import MeanNgrams, Sent2VecSettings, sent2vec
@@ -43,6 +44,8 @@ RERANKERS = {"ncn": "NCN"}
 KIND, READER = "citation-baseline", "citation-baseline-words"
 WEIGHTS = "model.safetensors"
 
+Reads = Literal["context", "manuscript"]
+"""What a query is read by: its context, or also the sentences that MP-BERT4CR reads of its manuscript."""
 Bar = Callable[[str, int | None], AbstractContextManager[Callable[[int], object]]]
 Arrays = dict[str, NDArray[Any]]
 
@@ -65,6 +68,10 @@ class BaselineSettings(Settings):
     dacr: DacrSettings = DacrSettings()
     s2v: Sent2VecSettings = Sent2VecSettings()
     ncn: NcnSettings = NcnSettings()
+    reads: Reads = "context"
+    """What those that retrieve read of a query. They are trained on contexts all the same."""
+    manuscript: ManuscriptSettings = ManuscriptSettings()
+    """Which sentences of a manuscript are read (``reads: manuscript``)."""
     seed: Seed = 0
     """Seed of all random draws."""
 
@@ -111,8 +118,17 @@ class TrainedBaselines:
         self.settings = settings or BaselineSettings()
         self.bar: Bar = bar or (lambda *_: nullcontext(lambda _: None))
 
-    def open(self, name: str) -> VectorBaseline:
+    @cached_property
+    def manuscripts(self) -> Manuscripts:
+        """What the settings read of manuscripts."""
+        return Manuscripts(self.history.corpus, self.settings.manuscript)
+
+    def open(self, name: str, reads: Reads | None = None) -> VectorBaseline:
         """The retriever of one of :data:`NAMES`, trained unless the cache has it.
+
+        Args:
+            name: of the baseline.
+            reads: what it reads of a query; None: what the settings say.
 
         Raises:
             InputError: the name is unknown, or the history has no context.
@@ -122,15 +138,23 @@ class TrainedBaselines:
                 f"no baseline is called {name!r}", where="--baselines", hint=nearest(name, NAMES)
             )
         arrays = self._arrays(name)
+        also = self.manuscripts if (reads or self.settings.reads) == "manuscript" else None
         if name == "dacr":
             model = Dacr(arrays["words.weight"], arrays["cited.weight"], self.settings.dacr.heads)
             model.load_state_dict({key: torch.from_numpy(value) for key, value in arrays.items()})
             limit = self.settings.dacr.words
-            return DacrBaseline(NAMES[name], self.history.corpus, self.texts.reader, model.eval(), limit)
+            corpus = self.history.corpus
+            return DacrBaseline(NAMES[name], corpus, self.texts.reader, model.eval(), limit, also)
         if name == "s2v":
-            return MeanNgrams(NAMES[name], self.texts.reader, arrays["ngrams"], arrays["papers"])
-        cosine = name == "d2v"
-        return MeanWords(NAMES[name], self.texts.reader, arrays["words"], arrays["papers"], cosine=cosine)
+            return MeanNgrams(NAMES[name], self.texts.reader, arrays["ngrams"], arrays["papers"], also)
+        return MeanWords(
+            NAMES[name],
+            self.texts.reader,
+            arrays["words"],
+            arrays["papers"],
+            cosine=name == "d2v",
+            manuscripts=also,
+        )
 
     def open_reranker(self, name: str) -> NcnReranker:
         """The reranker of one of :data:`RERANKERS`, trained unless the cache has it.

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from cocite.protocols import NO_ROW, Query, Ranking
 from cocite.retrieval.dense_search import search_dense
-from cocite.systems.baselines.texts import mean_vectors, only_words
+from cocite.systems.baselines.manuscripts import Manuscripts
+from cocite.systems.baselines.texts import joined_pairs, mean_vectors, only_words
 from cocite.text.paragraph_reader import ParagraphReader
 from cocite.text.paragraphs import CONTEXT, Paragraphs
 
@@ -62,12 +63,15 @@ class VectorBaseline(ABC):
 class MeanWords(VectorBaseline):
     """Encodes a query as the mean of its context's word vectors (MP-BERT4CR, section 5.3).
 
+    With ``manuscripts`` the mean is over the words of the context and those of its manuscript's sentences.
+
     Args:
         name: see :class:`VectorBaseline`.
         reader: numbers words.
         words: (W, d) vectors by those numbers.
         papers: (N, d) vectors.
         cosine: see :class:`VectorBaseline`.
+        manuscripts: what else is read of a manuscript; None: nothing.
 
     Example:
         >>> from cocite.text.paragraph_reader import ParagraphSettings
@@ -87,19 +91,28 @@ class MeanWords(VectorBaseline):
         papers: NDArray[np.float32],
         *,
         cosine: bool,
+        manuscripts: Manuscripts | None = None,
     ) -> None:
         super().__init__(name, papers, cosine=cosine)
-        self.reader, self.words = reader, words
+        self.reader, self.words, self.manuscripts = reader, words, manuscripts
 
     def encode(self, queries: Sequence[Query]) -> NDArray[np.float32]:
-        """(Q, d) means of word vectors; 0 for a context of unknown words."""
-        return mean_vectors(read_contexts(self.reader, queries), self.words)
+        """(Q, d) means of word vectors; 0 where all words are unknown."""
+        read = read_contexts(self.reader, queries)
+        return mean_vectors(with_manuscripts(read, self.reader, queries, self.manuscripts), self.words)
 
 
 def read_contexts(reader: ParagraphReader, queries: Sequence[Query]) -> Paragraphs:
     """The known words of each query's context; of a global query, those of its title and abstract."""
     texts = [query.context if query.is_local else f"{query.title} {query.abstract}" for query in queries]
     return only_words(reader.read(pa.array(texts, pa.string()), CONTEXT))
+
+
+def with_manuscripts(
+    read: Paragraphs, reader: ParagraphReader, queries: Sequence[Query], manuscripts: Manuscripts | None
+) -> Paragraphs:
+    """The words read of each query, and behind them those of its manuscript; None: these are not read."""
+    return read if manuscripts is None else joined_pairs(read, manuscripts.words(reader, queries))
 
 
 def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -14,7 +14,7 @@ from cocite.config import Settings
 from cocite.protocols import NO_ROW
 from cocite.sampling.draws import MANUSCRIPTS, PAPERS, Draws
 from cocite.text.documents import Documents, bounds
-from cocite.text.sentence_texts import SentenceReader, SentenceTexts, Surroundings
+from cocite.text.sentence_texts import SentenceTexts, Surroundings, end_token
 from cocite.text.token_lists import TokenLists, spans
 
 POSITION_BITS, NUMBER_BITS = 20, 23
@@ -98,6 +98,7 @@ class DynamicContext:
         texts: of the papers.
 
     Example:
+        >>> from cocite.text.sentence_texts import SentenceReader
         >>> from cocite.text.wordpiece import train_wordpiece
         >>> reader = SentenceReader(train_wordpiece(lambda: ["a b c d e f g h"] * 2, 300), most=8)
         >>> abstracts, abstract_indptr = reader.abstracts(["a"], ["b c"])
@@ -111,7 +112,7 @@ class DynamicContext:
 
     def __init__(self, settings: DynamicContextSettings, texts: SentenceTexts) -> None:
         self.settings, self.texts = settings, texts
-        self._empty = TokenLists.of([[SentenceReader(texts.tokenizer, 2).end]])
+        self._empty = TokenLists.of([[end_token(texts.tokenizer)]])
         vectors = texts.vectors
         self._bodies, self._contexts = (vectors.bodies, vectors.contexts) if vectors else (0, 0)
 

@@ -14,7 +14,7 @@ from cocite.config import Settings
 from cocite.sampling.draws import Draws
 from cocite.systems.mp_bert4cr.pretraining.network import HiddenSentences
 from cocite.text.documents import Documents, bounds
-from cocite.text.sentence_texts import SentenceReader, SentenceTexts
+from cocite.text.sentence_texts import SentenceTexts, end_token
 from cocite.text.token_lists import spans
 
 WHICH, HOW, OTHER = range(3)
@@ -128,6 +128,7 @@ class SentenceHider:
         begin: the token before a sentence's first.
 
     Example:
+        >>> from cocite.text.sentence_texts import SentenceReader
         >>> from cocite.text.wordpiece import train_wordpiece
         >>> reader = SentenceReader(train_wordpiece(lambda: ["a b c d e f g h"] * 2, 300), most=8)
         >>> abstracts, abstract_indptr = reader.abstracts(["a"], ["b c"])
@@ -142,7 +143,7 @@ class SentenceHider:
     def __init__(self, settings: HidingSettings, texts: SentenceTexts, pool: DocumentSpans) -> None:
         self.settings, self.texts, self.pool = settings, texts, pool
         tokenizer = texts.tokenizer
-        end = SentenceReader(tokenizer, 2).end
+        end = end_token(tokenizer)
         self.mask = int(tokenizer.mask_token_id)
         self.begin = end if tokenizer.cls_token_id is None else int(tokenizer.cls_token_id)
         self._abstracts = len(texts.abstracts)
