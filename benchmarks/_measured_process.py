@@ -7,10 +7,12 @@ import os
 import platform
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +129,16 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "memory_gib": round(memory / 2**30, 1),
         "load": round(os.getloadavg()[0], 1),
+    }
+
+
+def provenance(benchmark: str) -> dict[str, Any]:
+    """What the figures of a result come from: the day, the command that made them, the processor, and its cores."""
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "command": " ".join(["python -m", f"benchmarks.{benchmark}", *sys.argv[1:]]),
+        "device": processor(),
+        "cores": len(os.sched_getaffinity(0)),
     }
 
 

@@ -19,12 +19,11 @@ import tempfile
 import time
 from collections import Counter
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from benchmarks._endpoint import endpoint
-from benchmarks._measured_process import processor
+from benchmarks._measured_process import provenance
 from benchmarks._small_model import small_model
 from cocite.cli.console import print_table
 
@@ -56,10 +55,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="file to write the result to")
     options = parser.parse_args()
     result = {
-        "date": datetime.now(UTC).date().isoformat(),
-        "command": f"python -m benchmarks.serve_cases {' '.join(sys.argv[1:])}".strip(),
-        "device": processor(),
-        "cores": len(os.sched_getaffinity(0)),
+        **provenance("serve_cases"),
         "on": options.on if not options.url else options.url,
         "load before": os.getloadavg()[0],
     }

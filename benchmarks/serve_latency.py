@@ -13,13 +13,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +25,7 @@ import numpy as np
 import torch
 
 from benchmarks._endpoint import cpu_seconds, endpoint
-from benchmarks._measured_process import processor
+from benchmarks._measured_process import processor, provenance
 from cocite.cli.console import print_table
 from cocite.corpus.store import Corpus
 from cocite.pipeline.options import Options
@@ -88,10 +85,7 @@ def main() -> None:
     )
     if options.json:
         result = {
-            "date": datetime.now(UTC).date().isoformat(),
-            "command": f"python -m benchmarks.serve_latency {' '.join(sys.argv[1:])}",
-            "device": processor(),
-            "cores": len(os.sched_getaffinity(0)),
+            **provenance("serve_latency"),
             "on": options.on,
             "requests a line": count,
             "lines": rows,

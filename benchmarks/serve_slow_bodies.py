@@ -16,17 +16,15 @@ import asyncio
 import itertools
 import json
 import os
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from benchmarks._endpoint import endpoint
-from benchmarks._measured_process import processor
+from benchmarks._measured_process import provenance
 from benchmarks._served_load import Call, closed_loop, percentile
 from benchmarks.serve_latency import requests
 from cocite.cli.console import print_table
@@ -70,10 +68,7 @@ def main() -> None:
     )
     if options.json:
         result = {
-            "date": datetime.now(UTC).date().isoformat(),
-            "command": f"python -m benchmarks.serve_slow_bodies {' '.join(sys.argv[1:])}",
-            "device": processor(),
-            "cores": len(os.sched_getaffinity(0)),
+            **provenance("serve_slow_bodies"),
             "clients": options.clients,
             "lines": rows,
         }

@@ -23,10 +23,8 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +34,7 @@ import torch
 from transformers.utils import logging
 
 from benchmarks._endpoint import cpu_by_kind, endpoint
-from benchmarks._measured_process import processor
+from benchmarks._measured_process import provenance
 from benchmarks._served_load import Call, beside, closed_loop, leave, open_loop, percentile
 from benchmarks.cross_encoder_scoring import minilm
 from cocite.cli.console import print_table
@@ -83,10 +81,7 @@ def main() -> None:
         alone = ScorerAlone(model, options.index, threads=cores)
         contexts = alone.contexts
         result: dict[str, Any] = {
-            "date": datetime.now(UTC).date().isoformat(),
-            "command": f"python -m benchmarks.serving {' '.join(sys.argv[1:])}",
-            "device": processor(),
-            "cores": cores,
+            **provenance("serving"),
             "load before": os.getloadavg()[0],
         }
         if "0" in options.parts:
