@@ -66,8 +66,9 @@ class ProxySettings(Settings):
     retry_after_s: Annotated[int, Field(ge=0, le=86_400)] = 1
     """Seconds after which a client may try again."""
     ending: FilePath | None = None
-    """A file that is there once the endpoint is ending; None: it runs on a cluster, which has no file for all
-    machines. A request that the proxy passes on then may wait for a gateway until the proxy itself is ended."""
+    """A file that is there once the endpoint is ending, and its proxy with it: what is passed on then may wait for a
+    gateway that has gone. None: it runs on a cluster, whose proxies go on and have no such requests: they hear that a
+    gateway goes, and answer in its place."""
 
 
 def environment(settings: ServeSettings, ending: Path | None = None) -> dict[str, str]:
@@ -86,7 +87,7 @@ def environment(settings: ServeSettings, ending: Path | None = None) -> dict[str
         body_bytes=limits.body_bytes,
         draft_bytes=limits.draft_bytes,
         body_s=limits.body_s,
-        drafts=limits.drafts_waiting * settings.gateway.replicas,
+        drafts=limits.drafts_waiting * settings.gateway.most,
         retry_after_s=settings.retry_after_s,
         ending=ending,
     )

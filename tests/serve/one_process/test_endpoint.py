@@ -40,7 +40,7 @@ def lines() -> list[str]:
 
 @pytest.fixture(scope="module")
 def endpoint(index: Path, lines: list[str]) -> Iterator[LocalEndpoint]:
-    settings = settings_of(index, watch={"seconds": 0.2}, request_timeout_s=60)
+    settings = settings_of(index, watch={"seconds": 0.2}, request_timeout_s=60, rollout={"canary_s": 0.5})
     with start_here(settings, notify=lines.append) as endpoint:
         yield endpoint
     with pytest.raises(httpx.ConnectError, match="refused"):
