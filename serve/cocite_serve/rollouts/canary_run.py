@@ -1,4 +1,4 @@
-"""A canary from its begin to its end: what was counted is looked at until something speaks against the release."""
+"""A canary from beginning to end: what was counted is looked at until something speaks against the release."""
 
 from __future__ import annotations
 
@@ -44,14 +44,16 @@ def run_canary(
         cocite_serve.rollouts.errors.RolledBackError: in the canary 9 of 9 requests failed, and 0 of 9 by ...
     """
     own = Tally(), Tally()
-    end, before, ended = time.monotonic() + settings.canary_s, 0, False
-    while not ended:
+    end, before = time.monotonic() + settings.canary_s, 0
+    while True:
         if interrupted.wait(TICK_S):
             raise RolloutError("the endpoint was ended before the canary was")
         on_trial, served = (Tally.sum(tallies) for tallies in zip(own, *counted(), strict=True))
         ended = time.monotonic() >= end
         if reason := fault(on_trial, served, settings, ended=ended):
             raise RolledBackError(reason)
+        if ended:
+            return
         if on_trial.requests == before:
             trial.ask_both(own, settings.timeout_s)
         before = on_trial.requests
