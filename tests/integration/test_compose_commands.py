@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -43,9 +44,11 @@ def started(command: list[str], log: Path, environment: dict[str, str]) -> Itera
         yield process
     finally:
         process.terminate()
-        process.wait(STOP_S)
-        with suppress(ProcessLookupError):  # what a server has started and left
-            os.killpg(process.pid, signal.SIGKILL)
+        try:
+            process.wait(STOP_S)
+        finally:
+            with suppress(ProcessLookupError):  # what a server has started and left
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def until_answered(process: subprocess.Popen[str], url: str, log: Path) -> None:
@@ -71,8 +74,8 @@ def test_the_endpoint_follows_the_registry_and_is_healthy(
 
     def here(words: list[str]) -> list[str]:
         """Words of a command with the ports and folders of this test in the place of the containers'."""
-        for number, port in ports.items():
-            words = [word.replace(number, port) for word in words]
+        numbers = re.compile("|".join(ports))
+        words = [numbers.sub(lambda match: ports[match[0]], word) for word in words]
         words = [word.replace("/data/", f"{data}/").replace("//registry", f"/{registry}") for word in words]
         return [word.replace("=/registry", f"={registry}") for word in words]
 
