@@ -146,7 +146,7 @@ bench: $(BENCH) | $(BENCH_CORPUS) ## the measurements under benchmarks/ (BENCHMA
 	@$(foreach script,$(BENCHMARKS),echo "== $(script)"; \
 		$(BIN)/python -m benchmarks.$(basename $(notdir $(script))) $(ARGS_$(basename $(notdir $(script)))) || exit 1;)
 
-serve-bench: $(BENCH) | $(BENCH_CORPUS) $(BENCH_MODEL) ## the endpoint under load, overload, deaths, slow bodies and generated cases (INDEX=folder, MODEL=folder)
+serve-bench: $(BENCH) | $(BENCH_CORPUS) $(if $(MODEL),,$(BENCH_MODEL)) ## the endpoint under load, overload, deaths, slow bodies and generated cases (INDEX=folder, MODEL=folder)
 	$(if $(INDEX),,$(BIN)/cocite index build $(BENCH_CORPUS) --to $(BENCH_INDEX))
 	$(BIN)/python -m benchmarks.serve_latency $(SERVED) $(SERVED_MODEL) --clients 1,8
 	$(BIN)/python -m benchmarks.serve_latency $(SERVED) $(SERVED_MODEL) --clients 1,8 --on process

@@ -7,7 +7,7 @@ makes one with a cross-encoder alone, for any index.
 
 from __future__ import annotations
 
-import sys
+import argparse
 import tempfile
 from pathlib import Path
 
@@ -63,4 +63,6 @@ def _backbone(folder: Path) -> Path:
 
 
 if __name__ == "__main__":
-    small_reader(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description="Make a model with a small cross-encoder of random weights.")
+    parser.add_argument("folder", type=Path, help="model folder to make")
+    small_reader(parser.parse_args().folder)
