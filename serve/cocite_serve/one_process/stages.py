@@ -135,14 +135,16 @@ class LocalStages:
 
     def delete_old_stages(self) -> None:
         """Return when no request can be with a release before this one, and its memory is free."""
-        self._interrupted.wait(self._settings.request_timeout_s + 1)
-        # A stage and what computes for it refer to one another: without a request, nothing else would collect them.
-        gc.collect()
+        self._free(self._settings.request_timeout_s + 1)
 
     def tell(self, refused: tuple[RefusedRelease, ...]) -> None:
-        """Take note of which newer releases are refused."""
-        if self._pair is not None:
-            self._pair.refused = refused
+        """Take note of which newer releases are refused; returns when the memory of one that was new to it is free."""
+        if self._pair is None:
+            return
+        known, self._pair.refused = self._pair.refused, refused
+        if any(each not in known for each in refused):
+            # Not in `switch_to`: what that raises still refers to the release.
+            self._free(min(self._settings.rollout.timeout_s, self._settings.request_timeout_s))
 
     def interrupt(self) -> None:
         """End every wait at once."""
@@ -163,3 +165,9 @@ class LocalStages:
             raise RolloutError(f"a stage cannot be loaded: {last_line(error) or repr(error)}") from error
         asked = None if served is None else served.asked
         return pair, prove(pair.asked, asked, settings, self._interrupted)
+
+    def _free(self, seconds: float) -> None:
+        """Free the memory of stages that nothing turns to any more, after the seconds that a request may take there."""
+        self._interrupted.wait(seconds)
+        # A stage and what computes for it refer to one another: nothing else would collect them soon.
+        gc.collect()

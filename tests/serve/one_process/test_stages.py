@@ -6,7 +6,8 @@ import asyncio
 import time
 import weakref
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -134,12 +135,28 @@ def ask(stages: LocalStages, loop: asyncio.AbstractEventLoop) -> str:
     return asyncio.run_coroutine_threadsafe(answer(), loop).result(60)
 
 
+@contextmanager
+def switching(stages: LocalStages, release: Release) -> Iterator[Future[None]]:
+    """Turn to a release in another thread, which has ended when the block has, also where that fails."""
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            yield pool.submit(stages.switch_to, release)
+        finally:
+            stages.interrupt()
+
+
+def parts_of(pair: Any) -> list[weakref.ref[Any]]:
+    """What a release has loaded: both stages, what each computes with, and its papers."""
+    stages = pair._retriever._stage, pair._reranker._stage
+    parts = [pair, pair.papers, *stages, *(stage._worker._stage for stage in stages)]
+    return [weakref.ref(part) for part in parts]
+
+
 def test_in_a_canary_another_release_answers_its_share(
     watched: LocalStages, folders: tuple[Path, Path], loop: asyncio.AbstractEventLoop
 ) -> None:
     model, index = folders
-    with ThreadPoolExecutor(1) as pool:
-        switched = pool.submit(watched.switch_to, Release(model, index, "000002"))
+    with switching(watched, Release(model, index, "000002")) as switched:
         canary = canary_of(watched)
         assert [ask(watched, loop) for _ in range(4)] == ["000001", "000002"] * 2
         assert [tally.requests for tally in canary.tallies] == [2, 2]
@@ -154,15 +171,20 @@ def test_a_canary_that_fails_is_rolled_back_and_its_requests_are_answered(
     watched: LocalStages, folders: tuple[Path, Path], loop: asyncio.AbstractEventLoop
 ) -> None:
     model, index = folders
-    with ThreadPoolExecutor(1) as pool:
-        switched = pool.submit(watched.switch_to, Release(model, index, "000002"))
+    with switching(watched, Release(model, index, "000002")) as switched:
         trial: Any = canary_of(watched).trial
+        loaded = parts_of(trial)
         trial._retriever = None  # its golden queries were answered; requests are not
+        del trial
         while not switched.done():
             assert ask(watched, loop) == "000001"
         with pytest.raises(RolledBackError, match="requests failed, and 0 of"):
             switched.result()
+        del switched
     assert not isinstance(watched.backend, Canary)
+    watched.tell((REFUSED,))
+    assert watched.backend.refused == (REFUSED,)
+    assert [part() for part in loaded] == [None] * len(loaded)
 
 
 def test_what_is_not_served_any_more_takes_no_memory(
@@ -172,14 +194,11 @@ def test_what_is_not_served_any_more_takes_no_memory(
     stages = LocalStages(settings_of(index, canary_s=0.1), loop)
     stages.start(Release(model, index, "000001"))
     ask(stages, loop)
-    pair: Any = stages.backend
-    parts = (pair, pair._retriever._stage, pair._reranker._stage, pair.papers, pair._retriever._stage._second)
-    old = [weakref.ref(part) for part in parts]
-    del pair, parts
+    old = parts_of(stages.backend)
     stages.switch_to(Release(model, index, "000002"))
     stages.delete_old_stages()
     assert ask(stages, loop) == "000002"
-    assert [part() for part in old] == [None] * 5
+    assert [part() for part in old] == [None] * len(old)
 
 
 def test_a_stage_that_does_not_compute_is_not_ready(
