@@ -169,5 +169,5 @@ class LocalStages:
     def _free(self, seconds: float) -> None:
         """Free the memory of stages that nothing turns to any more, after the seconds that a request may take there."""
         self._interrupted.wait(seconds)
-        # A stage and what computes for it refer to one another: nothing else would collect them soon.
+        # The error of a request refers to what it was raised in, its future among it: nothing else frees that soon.
         gc.collect()

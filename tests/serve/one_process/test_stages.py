@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 import weakref
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from cocite.pipeline.recommender import Recommender
 from cocite.protocols import Query
 from cocite.retrieval.index.opening import open_index
 from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite_serve.failures import StageFailedError
 from cocite_serve.http.deadline import Deadline
 from cocite_serve.http.problems import NotReadyError
 from cocite_serve.http.version_schemas import RefusedRelease
@@ -28,6 +30,7 @@ from cocite_serve.one_process.stages import LocalStages
 from cocite_serve.release import Release
 from cocite_serve.replicas.canary import Canary
 from cocite_serve.replicas.health import UnhealthyError
+from cocite_serve.replicas.query_blocks import QueryBlocks
 from cocite_serve.rollouts.errors import RolledBackError, RolloutError
 from cocite_serve.settings import ServeSettings
 
@@ -113,6 +116,15 @@ def watched(folders: tuple[Path, Path], loop: asyncio.AbstractEventLoop) -> Loca
     return stages
 
 
+@pytest.fixture
+def never_collected() -> Iterator[None]:
+    """Python collects nothing by itself, so that what is free was freed on purpose."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
 def canary_of(stages: LocalStages) -> Canary:
     """The canary, once there is one."""
     end = time.monotonic() + WAIT_S
@@ -133,6 +145,20 @@ def ask(stages: LocalStages, loop: asyncio.AbstractEventLoop) -> str:
         return (found.answered_by or backend).index_version
 
     return asyncio.run_coroutine_threadsafe(answer(), loop).result(60)
+
+
+def ask_in_vain(backend: Any, loop: asyncio.AbstractEventLoop) -> None:
+    """A request whose error the first stage raises, and which refers to that stage."""
+
+    def broken(*_: object) -> None:
+        raise ValueError("a defect")
+
+    query, deadline = Query("q", title="Parsing"), Deadline.after(60, partial=False)
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(StageFailedError, match="ValueError"):
+        patch.setattr(QueryBlocks, "read", broken)
+        asyncio.run_coroutine_threadsafe(
+            backend.recommend(query, Options(top_k=5, depth=30), deadline), loop
+        ).result(60)
 
 
 @contextmanager
@@ -167,6 +193,7 @@ def test_in_a_canary_another_release_answers_its_share(
     assert ask(watched, loop) == "000001"
 
 
+@pytest.mark.usefixtures("never_collected")
 def test_a_canary_that_fails_is_rolled_back_and_its_requests_are_answered(
     watched: LocalStages, folders: tuple[Path, Path], loop: asyncio.AbstractEventLoop
 ) -> None:
@@ -174,6 +201,7 @@ def test_a_canary_that_fails_is_rolled_back_and_its_requests_are_answered(
     with switching(watched, Release(model, index, "000002")) as switched:
         trial: Any = canary_of(watched).trial
         loaded = parts_of(trial)
+        ask_in_vain(trial, loop)
         trial._retriever = None  # its golden queries were answered; requests are not
         del trial
         while not switched.done():
@@ -187,6 +215,7 @@ def test_a_canary_that_fails_is_rolled_back_and_its_requests_are_answered(
     assert [part() for part in loaded] == [None] * len(loaded)
 
 
+@pytest.mark.usefixtures("never_collected")
 def test_what_is_not_served_any_more_takes_no_memory(
     folders: tuple[Path, Path], loop: asyncio.AbstractEventLoop
 ) -> None:
@@ -195,6 +224,7 @@ def test_what_is_not_served_any_more_takes_no_memory(
     stages.start(Release(model, index, "000001"))
     ask(stages, loop)
     old = parts_of(stages.backend)
+    ask_in_vain(stages.backend, loop)
     stages.switch_to(Release(model, index, "000002"))
     stages.delete_old_stages()
     assert ask(stages, loop) == "000002"
