@@ -128,26 +128,35 @@ ARGS_training_inputs   = --papers 1000 10000 --work .cache/bench/inputs
 ARGS_training_restart  = --papers 1000 10000 --work .cache/bench/inputs
 ARGS_vector_index      =
 
-# make serve-bench INDEX=folder MODEL=folder: the endpoint's own measurements, by default on a synthetic corpus
+# make serve-bench INDEX=folder MODEL=folder: the endpoint's own measurements, by default on a synthetic corpus; without
+# MODEL, replicas are killed beside a cross-encoder of random weights, so that there are rerankers
+BENCH_MODEL  := .cache/bench/model
 SERVED_INDEX := $(or $(INDEX),$(BENCH_INDEX))
 SERVED := --index $(SERVED_INDEX)
+SERVED_MODEL := $(if $(MODEL),--model $(MODEL))
 
 .cache/bench/corpus: | $(BENCH)
 	$(BIN)/cocite corpus synth --papers 3000 --to $@
+
+$(BENCH_MODEL): | $(BENCH)
+	$(BIN)/python -m benchmarks._small_model $@
 
 bench: $(BENCH) | $(BENCH_CORPUS) ## the measurements under benchmarks/ (BENCHMARKS=path for some, CORPUS=store)
 	$(BIN)/cocite index build $(BENCH_CORPUS) --to $(BENCH_INDEX)
 	@$(foreach script,$(BENCHMARKS),echo "== $(script)"; \
 		$(BIN)/python -m benchmarks.$(basename $(notdir $(script))) $(ARGS_$(basename $(notdir $(script)))) || exit 1;)
 
-serve-bench: $(BENCH) | $(BENCH_CORPUS) ## the endpoint under load, overload, deaths, slow bodies and generated cases (INDEX=folder, MODEL=folder)
+serve-bench: $(BENCH) | $(BENCH_CORPUS) $(if $(MODEL),,$(BENCH_MODEL)) ## the endpoint under load, overload, deaths, slow bodies and generated cases (INDEX=folder, MODEL=folder)
 	$(if $(INDEX),,$(BIN)/cocite index build $(BENCH_CORPUS) --to $(BENCH_INDEX))
-	$(BIN)/python -m benchmarks.serve_latency $(SERVED) $(if $(MODEL),--model $(MODEL)) --clients 1,8
+	$(BIN)/python -m benchmarks.serve_latency $(SERVED) $(SERVED_MODEL) --clients 1,8
+	$(BIN)/python -m benchmarks.serve_latency $(SERVED) $(SERVED_MODEL) --clients 1,8 --on process
 	$(BIN)/python -m benchmarks.serving $(SERVED) --seconds 60
-	$(BIN)/python -m benchmarks.serve_deaths $(SERVED) $(if $(MODEL),--model $(MODEL))
+	$(BIN)/python -m benchmarks.serve_deaths $(SERVED) --model $(or $(MODEL),$(BENCH_MODEL))
 	$(BIN)/python -m benchmarks.serve_rollouts $(SERVED)
 	$(BIN)/python -m benchmarks.serve_slow_bodies $(SERVED)
 	$(BIN)/python -m benchmarks.serve_cases
+	$(BIN)/python -m benchmarks.serve_cases --on ray --max-examples 60 --cases 1000
+	$(BIN)/python -m pytest -q tests/integration/endpoint/test_texts.py # clients of text-embeddings-inference
 
 # Without an environment it runs in the Python that is there: little may be installed beside a GPU.
 gpu-bench: ## training and scoring beside their limit on this machine's GPU, tiny without one (PARTS=training, JSON=file)

@@ -1,7 +1,14 @@
-"""A model of two small networks with random weights, and its index: every path of an endpoint answers, and soon."""
+"""A model of two small networks with random weights, and its index: every path of an endpoint answers, and soon.
+
+    .venv/bin/python -m benchmarks._small_model MODEL
+
+makes one with a cross-encoder alone, for any index.
+"""
 
 from __future__ import annotations
 
+import argparse
+import tempfile
 from pathlib import Path
 
 import torch
@@ -33,6 +40,12 @@ def small_model(folder: Path) -> tuple[Path, Path]:
     return model, folder / "index"
 
 
+def small_reader(folder: Path) -> Path:
+    """Make a model with a cross-encoder alone, which needs no vectors in an index; returns its folder."""
+    with tempfile.TemporaryDirectory() as scratch:
+        return write_model(_backbone(Path(scratch)), folder)
+
+
 def _backbone(folder: Path) -> Path:
     """A BERT of one layer that reads by the tokenizer of all-MiniLM-L6-v2."""
     tokenizer = AutoTokenizer.from_pretrained(minilm())
@@ -47,3 +60,9 @@ def _backbone(folder: Path) -> Path:
     BertModel(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Make a model with a small cross-encoder of random weights.")
+    parser.add_argument("folder", type=Path, help="model folder to make")
+    small_reader(parser.parse_args().folder)

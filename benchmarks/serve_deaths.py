@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import subprocess
 import threading
 import time
@@ -31,6 +30,7 @@ import httpx
 import psutil
 
 from benchmarks._endpoint import endpoint, healthy
+from benchmarks._measured_process import provenance
 from benchmarks.serve_latency import requests
 from cocite.cli.console import print_table
 
@@ -77,7 +77,7 @@ def main() -> None:
             rows += [stopped(url, process, kind, bodies) for kind in kinds]
         if "proxy" in options.parts:
             rows.append(proxy_killed(url, process, bodies))
-    result = {"cores": len(os.sched_getaffinity(0)), "clients": CLIENTS, "lines": rows}
+    result = {**provenance("serve_deaths"), "clients": CLIENTS, "lines": rows}
     columns = list(rows[0])
     print_table("deaths", columns, [[row.get(column, "") for column in columns] for row in rows])
     if options.json:

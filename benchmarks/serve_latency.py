@@ -6,7 +6,8 @@
 Starts `cocite serve` over the index (--on process: without Ray), asks for contexts drawn from its corpus (and titles
 with abstracts), and prints percentiles, the part of the two stages, and what is left for HTTP and Ray Serve. Beside
 them stand the same requests to a `Recommender` in this process, with one thread, and the CPU time of a request: of all
-processes of the endpoint, and in this process. With --url it asks a running one, whose CPU time is not measured.
+processes of the endpoint, and in this process. `block` is how many waiting queries the retriever computes together.
+With --url it asks a running endpoint, whose CPU time is not measured and whose block is not known.
 """
 
 from __future__ import annotations
@@ -55,16 +56,24 @@ def main() -> None:
     texts = requests(options.index, count)
     clients = [int(number) for number in options.clients.split(",")]
     alone = {kind: in_process(options, bodies) for kind, bodies in texts.items()}
+    block = None if options.url else block_of(options)
     settings = [part for setting in options.set for part in ("--set", setting)]
     started = endpoint(options.index, options.model, "--on", options.on, *settings)
     with nullcontext((options.url, None)) if options.url else started as (url, process):
         rows = [
-            {"request": kind, "clients": number, **measure(url, bodies, number, process), **alone[kind]}
+            {
+                "request": kind,
+                "block": block,
+                "clients": number,
+                **measure(url, bodies, number, process),
+                **alone[kind],
+            }
             for kind, bodies in texts.items()
             for number in clients
         ]
     columns = [
         "request",
+        "block",
         "clients",
         "p50 ms",
         "p95 ms",
@@ -93,6 +102,13 @@ def main() -> None:
         options.json.write_text(json.dumps(result, indent=1) + "\n")
 
 
+def block_of(options: argparse.Namespace) -> int:
+    """Queries in a block of the retriever that is measured."""
+    data = {"index": str(options.index)}
+    settings = ServeSettings.parse(data, where="cocite serve", overrides=options.set, option="--set")
+    return settings.retriever.block
+
+
 def requests(index: Path, count: int) -> dict[str, list[dict[str, Any]]]:
     """Bodies of requests: contexts of the corpus, and its papers' titles and abstracts."""
     corpus = Corpus.open(VersionedFolder(index).folder(VersionedFolder(index).current()) / "corpus")
@@ -118,10 +134,10 @@ def in_process(options: argparse.Namespace, bodies: list[dict[str, Any]]) -> dic
     defaults = ServeSettings(index=options.index)
     recommender = Recommender.load(options.model, options.index)
     asked = Options(top_k=defaults.top_k, depth=defaults.depth, rerank=defaults.rerank)
-    took = []
-    for number, body in enumerate([*bodies[:WARM_UP], *bodies]):
-        if number == WARM_UP:
-            took, begin_cpu = [], time.process_time()
+    for body in bodies[:WARM_UP]:
+        recommender.recommend(recommender.query(**body), asked)
+    took, begin_cpu = [], time.process_time()
+    for body in bodies:
         begin = time.perf_counter()
         recommender.recommend(recommender.query(**body), asked)
         took.append(1000 * (time.perf_counter() - begin))

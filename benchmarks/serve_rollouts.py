@@ -29,6 +29,7 @@ import httpx
 from transformers.utils import logging
 
 from benchmarks._endpoint import endpoint
+from benchmarks._measured_process import provenance
 from benchmarks._releases import changed, nan, publish_without, random, same
 from benchmarks._waiting_clients import Answer, WaitingClients, newest_reranker
 from benchmarks.cross_encoder_scoring import minilm
@@ -83,7 +84,7 @@ def main() -> None:
         f"{right} of {len(rows)} had the expected outcome; {sum(row['not 200'] for row in rows)} failed requests"
     )
     if options.json:
-        result = {"cores": len(os.sched_getaffinity(0)), "clients": CLIENTS, "lines": rows}
+        result = {**provenance("serve_rollouts"), "clients": CLIENTS, "lines": rows}
         options.json.write_text(json.dumps(result, indent=1) + "\n")
 
 

@@ -1,9 +1,10 @@
-"""The pieces of the endpoint's benchmarks: what is counted of generated cases, and clients that send slowly."""
+"""The pieces of the endpoint's benchmarks: generated cases, clients that send slowly, and what a row is of."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ import pytest
 
 pytest.importorskip("benchmarks.serve_cases", reason="run from a checkout")
 
-from benchmarks import serve_slow_bodies
+from benchmarks import serve_latency, serve_slow_bodies
 from benchmarks.serve_cases import counted
 from benchmarks.serve_slow_bodies import slow_clients
 from benchmarks.serving import by_kind
+from cocite.corpus.starter import build_starter
+from cocite.retrieval.index.snapshot import IndexSnapshot
 
 
 def test_answers_and_failed_checks_are_counted(tmp_path: Path) -> None:
@@ -77,3 +80,19 @@ def test_slow_clients_send_byte_by_byte_until_they_are_answered(monkeypatch: pyt
 def test_the_cpu_of_each_kind_of_process_is_seconds_a_second() -> None:
     line = by_kind("8 clients", {"proxy": 1.0, "Ray": 2.0}, {"proxy": 1.5, "Ray": 2.0}, 2.0, 30)
     assert line == {"load": "8 clients", "s": 2.0, "requests": 30, "proxy": 0.25, "Ray": 0.0}
+
+
+@pytest.mark.integration
+def test_rows_of_latencies_say_how_many_queries_a_block_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    IndexSnapshot.create(build_starter(tmp_path / "corpus"), tmp_path / "index")
+    options = ["--on", "process", "--clients", "1,2", "--requests", "2", "--set", "retriever.block=16"]
+    file = tmp_path / "latency.json"
+    monkeypatch.setattr(
+        sys, "argv", ["serve_latency", "--index", str(tmp_path / "index"), *options, "--json", str(file)]
+    )
+    serve_latency.main()
+    result = json.loads(file.read_text())
+    assert [(row["block"], row["clients"]) for row in result["lines"]] == [(16, 1), (16, 2)] * 2
+    assert "--set retriever.block=16" in result["command"]

@@ -83,9 +83,7 @@ def serve(
     ] = "fail",
     on: Annotated[
         Literal["ray", "process"],
-        typer.Option(
-            help="Ray Serve, with replicas and canaries; or this process alone, which is up in seconds."
-        ),
+        typer.Option(help="Ray Serve, with replicas; or this process alone, which is up in seconds."),
     ] = "ray",
     address: Annotated[
         str | None, typer.Option(help="A Ray cluster to run on; a private Ray by default.")

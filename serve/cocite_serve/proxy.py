@@ -62,12 +62,14 @@ class ProxySettings(Settings):
     body_s: Seconds = Limits().body_s
     """Seconds within which it has to come."""
     drafts: Annotated[int, Field(ge=1, le=10**10)] = Limits().drafts_waiting
-    """Bodies of drafts in the proxy's memory; one more is answered 429 before it is read."""
+    """Bodies of drafts in the proxy's memory, as many as all gateways together take in; one more is answered 429
+    before it is read."""
     retry_after_s: Annotated[int, Field(ge=0, le=86_400)] = 1
     """Seconds after which a client may try again."""
     ending: FilePath | None = None
-    """A file that is there once the endpoint is ending; None: it runs on a cluster, which has no file for all
-    machines. A request that the proxy passes on then may wait for a gateway until the proxy itself is ended."""
+    """A file that is there once the endpoint is ending, and its proxy with it: a request that was passed on then might
+    wait for a gateway that is gone. None: the proxy belongs to a cluster and outlives the endpoint. It learns from Ray
+    Serve that no gateway is left, and answers 503."""
 
 
 def environment(settings: ServeSettings, ending: Path | None = None) -> dict[str, str]:
@@ -86,7 +88,7 @@ def environment(settings: ServeSettings, ending: Path | None = None) -> dict[str
         body_bytes=limits.body_bytes,
         draft_bytes=limits.draft_bytes,
         body_s=limits.body_s,
-        drafts=limits.drafts_waiting * settings.gateway.replicas,
+        drafts=limits.drafts_waiting * settings.gateway.most,
         retry_after_s=settings.retry_after_s,
         ending=ending,
     )

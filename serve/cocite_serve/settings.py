@@ -267,6 +267,11 @@ class RolloutSettings(Settings):
     canary_requests: Annotated[int, Field(ge=1, le=1_000_000)] = 10
     """Requests answered by each of the two before their medians are compared."""
 
+    @property
+    def has_canary(self) -> bool:
+        """Whether a new release answers a share of the requests before it answers all."""
+        return self.canary_share > 0 and self.canary_s > 0
+
 
 def _state() -> Path:
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"

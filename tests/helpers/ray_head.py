@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,10 +29,12 @@ class Head:
     Attributes:
         dashboard: its HTTP address, where jobs are sent.
         environment: what a client of it needs.
+        address: where programs that connect to Ray itself find it.
     """
 
     dashboard: str
     environment: dict[str, str]
+    address: str
 
     def cocite(
         self, *arguments: object, timeout: float = 900, folder: Path | None = None
@@ -45,12 +47,13 @@ class Head:
 
 
 @contextmanager
-def head(folder: Path, *, cpus: int = 2) -> Iterator[Head]:
+def head(folder: Path, *, cpus: int = 2, more: Mapping[str, str] | None = None) -> Iterator[Head]:
     """Start a head node; it and all it started end with the block.
 
     Args:
         folder: for its token and its log; Ray's own files go to a short path, for the sake of its sockets.
         cpus: that it offers.
+        more: of its environment.
     """
     token = folder / "token"
     token.write_text("0123456789abcdef" * 4)
@@ -62,6 +65,7 @@ def head(folder: Path, *, cpus: int = 2) -> Iterator[Head]:
         # A head that is ended waits as long, 30 s unless told, for what still runs on it: here that is nothing.
         "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S": "0",
         "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
+        **(more or {}),
     }
     command = [
         str(binaries / "ray"),
@@ -78,12 +82,15 @@ def head(folder: Path, *, cpus: int = 2) -> Iterator[Head]:
     ]
     with TemporaryDirectory(prefix="cocite-head-", ignore_cleanup_errors=True) as short:
         for start in range(STARTS):
-            url, process = _start([*command, f"--temp-dir={short}/{start}"], environment, folder / "head.log")
+            url, address, process = _start(
+                [*command, f"--temp-dir={short}/{start}"], environment, folder / "head.log"
+            )
             try:
                 if not _answers(process, url, token.read_text(), folder / "head.log"):
                     continue
                 # A user's shell names the token but not the mode.
-                yield Head(url, {k: v for k, v in environment.items() if k != "RAY_AUTH_MODE"})
+                mode = {k: v for k, v in environment.items() if k != "RAY_AUTH_MODE"}
+                yield Head(url, mode, address)
                 return
             finally:
                 process.terminate()
@@ -91,8 +98,10 @@ def head(folder: Path, *, cpus: int = 2) -> Iterator[Head]:
         raise AssertionError(f"ray start was too slow {STARTS} times:\n{(folder / 'head.log').read_text()}")
 
 
-def _start(command: list[str], environment: dict[str, str], log: Path) -> tuple[str, subprocess.Popen[bytes]]:
-    """Start a head on free ports; its dashboard's address and its process."""
+def _start(
+    command: list[str], environment: dict[str, str], log: Path
+) -> tuple[str, str, subprocess.Popen[bytes]]:
+    """Start a head on free ports; its dashboard's address, its own and its process."""
     names = ("port", "dashboard-port", "ray-client-server-port")
     ports = {
         name: free_port() for name in (*names, "dashboard-agent-listen-port", "dashboard-agent-grpc-port")
@@ -100,7 +109,7 @@ def _start(command: list[str], environment: dict[str, str], log: Path) -> tuple[
     command = [*command, *(f"--{name}={value}" for name, value in ports.items())]
     with log.open("w") as file:
         process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, env=environment)
-    return f"http://127.0.0.1:{ports['dashboard-port']}", process
+    return f"http://127.0.0.1:{ports['dashboard-port']}", f"127.0.0.1:{ports['port']}", process
 
 
 def _answers(process: subprocess.Popen[bytes], url: str, token: str, log: Path) -> bool:

@@ -7,16 +7,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 from compose_spec import PyCompose
+from helpers.compose_files import COMPOSE, compose
 from helpers.sources import PACKAGES, ROOT
 from helpers.usage_commands import parsed
 
 DOCKERFILE = ROOT / "infra" / "docker" / "Dockerfile"
-COMPOSE = ROOT / "infra" / "compose"
 FILES = ("compose.yml", "compose.gpu.yml")
 IN_IMAGE = ("cocite", "ray", "mlflow")
 
@@ -73,28 +72,6 @@ def test_the_commands_that_run_in_the_image_are_installed_with_cocite(name: str)
 
 
 # -- compose --------------------------------------------------------------------------------------------------
-
-
-def environment() -> dict[str, str]:
-    """The variables of the example, the hash given."""
-    lines = (COMPOSE / "example.env").read_text().splitlines()
-    pairs = (line.split("=", 1) for line in lines if line and not line.startswith("#"))
-    return {name: value.strip("'") for name, value in pairs} | {"COCITE_PASSWORD_HASH": "$2a$14$hash"}
-
-
-def compose(name: str) -> dict[str, Any]:
-    """A compose file with its variables in place, as ``docker compose config`` does that."""
-    given = environment()
-
-    def value(match: re.Match[str]) -> str:
-        variable, operator, rest = re.match(r"(\w+)(:-|:\?)?(.*)", match[1]).groups()  # type: ignore[union-attr]
-        assert variable in given or operator == ":-", (
-            f"{variable} is neither in example.env nor has a default"
-        )
-        return given.get(variable) or rest
-
-    text = re.sub(r"\$\{([^}]*)\}", value, (COMPOSE / name).read_text(encoding="utf-8"))
-    return yaml.safe_load(text)  # type: ignore[no-any-return]
 
 
 def test_the_index_of_torchs_small_builds_is_the_users_to_name_and_reaches_every_cpu_image() -> None:

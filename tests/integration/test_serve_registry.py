@@ -32,7 +32,7 @@ CONTEXT = "We measure the quality of translations with BLEU [CIT] on a held-out 
 WAIT_S = 600
 PAUSE_S = 0.05
 """Between two requests of one client: some are always under way, and the machine has time for other things too."""
-OPTIONS = ("--on", "process", "--watch", "1", "--set", "request_timeout_s=30")
+OPTIONS = ("--on", "process", "--watch", "1", "--set", "request_timeout_s=30", "--set", "rollout.canary_s=1")
 """``test_rollouts.py`` has the same on Ray Serve, with models that are broken in other ways."""
 
 

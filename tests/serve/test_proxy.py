@@ -213,6 +213,13 @@ def test_ray_finds_the_middleware_by_the_environment(monkeypatch: pytest.MonkeyP
     assert middleware.kwargs["settings"].body_s == defaults.limits.body_s
 
 
+@pytest.mark.parametrize(("gateways", "most"), [({}, 1), ({"replicas": 2}, 2), ({"max_replicas": 3}, 3)])
+def test_drafts_are_held_for_all_gateways_that_there_may_be(gateways: dict[str, int], most: int) -> None:
+    settings = ServeSettings(index="index", gateway=gateways, limits={"drafts_waiting": 5})
+    told = ProxySettings.model_validate_json(environment(settings)[VARIABLE])
+    assert told.drafts == 5 * most
+
+
 @pytest.mark.parametrize("receives", [0, 1])
 def test_a_gateway_may_die_before_or_after_it_has_the_body(receives: int) -> None:
     bodies = []

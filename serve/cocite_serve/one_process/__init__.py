@@ -1,7 +1,7 @@
 """The endpoint in one process, without Ray: for one machine whose endpoint is asked by a few people.
 
-The API, the page, the stages with their queues, and the watching for newer versions are those of the endpoint on Ray
-Serve. What needs several processes is not there: replicas, shards in processes of their own, canaries.
+The API, the page, the stages with their queues, and the watching for newer versions and their canaries are those of
+the endpoint on Ray Serve. What needs several processes is not there: replicas, shards in processes of their own.
 
 | module | is |
 | --- | --- |

@@ -20,6 +20,7 @@ from cocite_serve.metric_types import keep_in
 from cocite_serve.one_process.metrics import LocalMetrics
 from cocite_serve.one_process.stages import LocalStages
 from cocite_serve.release import LockedRelease, Release, ReleaseSource
+from cocite_serve.replica_settings import ReplicaSettings
 from cocite_serve.rollouts.watcher import Watcher
 from cocite_serve.settings import ServeSettings
 from cocite_serve.tracing import exporting
@@ -143,10 +144,11 @@ def start_here(settings: ServeSettings, *, notify: Notify = LOG.warning) -> Loca
         CociteError: a stage cannot be loaded, or the server cannot listen.
     """
     for name in ("gateway", "retriever", "reranker"):
-        if (replicas := getattr(settings, name).replicas) != 1:
+        part: ReplicaSettings = getattr(settings, name)
+        if part.most != 1:
             raise InputError(
-                f"one process has one {name}, got {replicas}",
-                where=f"{name}.replicas",
+                f"one process has one {name}, got {part.most}",
+                where=f"{name}.{'replicas' if part.replicas > 1 else 'max_replicas'}",
                 hint="--on ray has several",
             )
     if settings.beside.is_named:

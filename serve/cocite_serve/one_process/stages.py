@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from typing import Any
 
 from cocite.errors import CociteError
+from cocite_serve.http.backend import Backend
 from cocite_serve.http.papers import Papers
 from cocite_serve.http.problems import NotReadyError
 from cocite_serve.http.version_schemas import RefusedRelease
 from cocite_serve.one_process.handles import LocalHandle
 from cocite_serve.release import Release
+from cocite_serve.replicas.canary import Canary
 from cocite_serve.replicas.gateway import StagePair
 from cocite_serve.replicas.health import UnhealthyError
 from cocite_serve.replicas.queued_stage import QueuedStage
 from cocite_serve.replicas.stages import Reranker, Retriever
 from cocite_serve.rollouts.asked_stages import AskedStages
+from cocite_serve.rollouts.canary_run import run_canary
 from cocite_serve.rollouts.errors import RolloutError, last_line
-from cocite_serve.rollouts.golden_trial import prove
+from cocite_serve.rollouts.golden_trial import GoldenTrial, prove
 from cocite_serve.settings import ServeSettings
 
 
@@ -89,18 +93,19 @@ class LocalStages:
     def __init__(self, settings: ServeSettings, loop: asyncio.AbstractEventLoop) -> None:
         self._settings, self._loop = settings, loop
         self._pair: LocalPair | None = None
+        self._canary: Canary | None = None
         self._interrupted = threading.Event()
 
     @property
-    def backend(self) -> StagePair:
-        """What answers now.
+    def backend(self) -> Backend:
+        """What answers now: the stages of the served release, and in a canary those of another one, too.
 
         Raises:
             NotReadyError: nothing is loaded yet.
         """
         if self._pair is None:
             raise NotReadyError("the stages are not loaded yet; try again")
-        return self._pair
+        return self._canary or self._pair
 
     def start(self, release: Release) -> None:
         """Load a release, and serve it if its answers are sound.
@@ -108,30 +113,44 @@ class LocalStages:
         Raises:
             RolloutError: they are not, or it cannot be loaded.
         """
-        self._pair = self._prove(release, None)
+        self._pair, _ = self._prove(release, None)
 
     def switch_to(self, release: Release) -> None:
         """Load another release beside the present one, and serve it if it passes its trial; else nothing changes.
 
         Raises:
-            RolloutError: it does not pass it, or cannot be loaded.
+            RolledBackError: in the canary it failed, or was too slow.
+            RolloutError: its golden answers are not sound, or it cannot be loaded.
         """
-        self._pair = self._prove(release, self._pair)
+        served = self._pair
+        pair, trial = self._prove(release, served)
+        settings = self._settings.rollout
+        if served is not None and settings.has_canary:
+            canary = self._canary = Canary(served, pair, settings.canary_share, settings.timeout_s)
+            try:
+                run_canary(lambda: [canary.tallies], trial, settings, self._interrupted)
+            finally:
+                self._canary = None
+        self._pair = pair
 
     def delete_old_stages(self) -> None:
-        """Return when no request can be with a release before this one."""
-        self._interrupted.wait(self._settings.request_timeout_s + 1)
+        """Return when no request can be with a release before this one, and its memory is free."""
+        self._free(self._settings.request_timeout_s + 1)
 
     def tell(self, refused: tuple[RefusedRelease, ...]) -> None:
-        """Take note of which newer releases are refused."""
-        if self._pair is not None:
-            self._pair.refused = refused
+        """Take note of which newer releases are refused; returns when the memory of one that was new to it is free."""
+        if self._pair is None:
+            return
+        known, self._pair.refused = self._pair.refused, refused
+        if any(each not in known for each in refused):
+            # Not in `switch_to`: what that raises still refers to the release.
+            self._free(min(self._settings.rollout.timeout_s, self._settings.request_timeout_s))
 
     def interrupt(self) -> None:
         """End every wait at once."""
         self._interrupted.set()
 
-    def _prove(self, release: Release, served: LocalPair | None) -> LocalPair:
+    def _prove(self, release: Release, served: LocalPair | None) -> tuple[LocalPair, GoldenTrial]:
         settings = self._settings
         try:
             retriever = Retriever(release, settings=settings.retriever)
@@ -144,5 +163,11 @@ class LocalStages:
             raise RolloutError(str(error)) from error
         except Exception as error:
             raise RolloutError(f"a stage cannot be loaded: {last_line(error) or repr(error)}") from error
-        prove(pair.asked, None if served is None else served.asked, settings, self._interrupted)
-        return pair
+        asked = None if served is None else served.asked
+        return pair, prove(pair.asked, asked, settings, self._interrupted)
+
+    def _free(self, seconds: float) -> None:
+        """Free the memory of stages that nothing turns to any more, after the seconds that a request may take there."""
+        self._interrupted.wait(seconds)
+        # The error of a request refers to what it was raised in, its future among it: nothing else frees that soon.
+        gc.collect()

@@ -11,5 +11,6 @@ In the order of reading:
 | :mod:`cocite_serve.rollouts.errors` | why a release is not served |
 | :mod:`cocite_serve.rollouts.golden_trial` | asks a release golden queries, and judges the answers |
 | :mod:`cocite_serve.rollouts.asked_stages` | the stages of a release as the endpoint's own process asks them |
+| :mod:`cocite_serve.rollouts.canary_run` | a canary from beginning to end |
 | :mod:`cocite_serve.rollouts.canary_verdict` | whether a canary goes on, by what the gateways counted |
 """

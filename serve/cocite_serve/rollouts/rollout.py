@@ -19,14 +19,12 @@ from cocite_serve.replicas.canary import Tally
 from cocite_serve.replicas.directions import Directions
 from cocite_serve.replicas.names import BESIDE, GATEWAYS, STAGES, stages_number
 from cocite_serve.rollouts.asked_stages import Asked, AskedStages
-from cocite_serve.rollouts.canary_verdict import fault
-from cocite_serve.rollouts.errors import RolledBackError, RolloutError, last_line
+from cocite_serve.rollouts.canary_run import run_canary
+from cocite_serve.rollouts.errors import RolloutError, last_line
 from cocite_serve.rollouts.golden_trial import GoldenTrial, prove_stages
 from cocite_serve.settings import ServeSettings
 
 LOG = logging.getLogger("cocite.serve")
-TICK_S = 0.5
-"""Seconds between two looks at a canary."""
 REPLY_S = 5.0
 """Seconds within which the gateways say how a canary goes; else they are asked again."""
 
@@ -92,7 +90,7 @@ class Rollout:
         stages = self._load(release)
         try:
             trial = self._try_golden(stages, self._served())
-            if self._settings.rollout.canary_share and self._settings.rollout.canary_s:
+            if self._settings.rollout.has_canary:
                 self._run_canary(stages, trial)
             try:
                 self._direct(Directions(stages, refused=self._refused, beside=self._beside))
@@ -230,19 +228,7 @@ class Rollout:
                 self._beside,
             )
         )
-        own = Tally(), Tally()
-        end, before, ended = time.monotonic() + settings.canary_s, 0, False
-        while not ended:
-            if self._interrupted.wait(TICK_S):
-                raise RolloutError("the endpoint was ended before the canary was")
-            counted = [own, *self._tallies()]
-            on_trial, served = (Tally.sum(tallies) for tallies in zip(*counted, strict=True))
-            ended = time.monotonic() >= end
-            if reason := fault(on_trial, served, settings, ended=ended):
-                raise RolledBackError(reason)
-            if on_trial.requests == before:
-                trial.ask_both(own, settings.timeout_s)
-            before = on_trial.requests
+        run_canary(self._tallies, trial, settings, self._interrupted)
 
     def _tallies(self) -> list[tuple[Tally, Tally]]:
         """How requests went at each gateway that has the release on trial; none of one that does not answer."""

@@ -40,7 +40,7 @@ def lines() -> list[str]:
 
 @pytest.fixture(scope="module")
 def endpoint(index: Path, lines: list[str]) -> Iterator[LocalEndpoint]:
-    settings = settings_of(index, watch={"seconds": 0.2}, request_timeout_s=60)
+    settings = settings_of(index, watch={"seconds": 0.2}, request_timeout_s=60, rollout={"canary_s": 0.5})
     with start_here(settings, notify=lines.append) as endpoint:
         yield endpoint
     with pytest.raises(httpx.ConnectError, match="refused"):
@@ -95,7 +95,7 @@ def test_a_newer_snapshot_is_served_when_it_is_there(
 ) -> None:
     gone = httpx.post(f"{endpoint.url}/v1/recommend", json=TITLE, timeout=60).json()["papers"][0]["id"]
     IndexSnapshot.remove(index, [gone])
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while endpoint.release.index_version != "000002" and time.monotonic() < deadline:
         time.sleep(0.1)
     answer = httpx.post(f"{endpoint.url}/v1/recommend", json=TITLE, timeout=60).json()
@@ -104,9 +104,11 @@ def test_a_newer_snapshot_is_served_when_it_is_there(
     assert lines[-1].startswith("Serving")
 
 
-def test_one_process_has_one_of_each_stage(index: Path) -> None:
-    settings = settings_of(index, reranker={"replicas": 2})
-    with pytest.raises(InputError, match=r"reranker\.replicas: one process has one reranker, got 2"):
+@pytest.mark.parametrize("name", ["gateway", "retriever", "reranker"])
+@pytest.mark.parametrize("setting", ["replicas", "max_replicas"])
+def test_one_process_has_one_of_each_part(index: Path, name: str, setting: str) -> None:
+    settings = settings_of(index, **{name: {setting: 2}})
+    with pytest.raises(InputError, match=rf"{name}\.{setting}: one process has one {name}, got 2"):
         start_here(settings)
 
 
