@@ -16,7 +16,7 @@ from helpers.shared_nothing import Cluster
 from helpers.stocked_cluster import CORPUS, INDEX, MODEL, QUERIES, VECTORS, machines_of
 
 pytestmark = pytest.mark.integration
-STEP_S = 600
+STEP_S = 1200
 
 Files = dict[str, bytes]
 
@@ -90,7 +90,7 @@ HATTEN = (
     "train hatten objective.bag_epochs=0 training.epochs=2 training.checkpoint_every=2 workers.count=2 "
     f"training.backend=deepspeed training.zero=2 --corpus {CORPUS} --to TO/model --no-track"
 )
-ON_TWO = "training.epochs=2 training.checkpoint_every=2 workers.count=2"
+ON_TWO = "training.epochs=2 training.checkpoint_every=2 workers.count=2 workers.start_timeout=600"
 NNSELECT_ON_TWO = f"train nnselect {ON_TWO} --corpus {CORPUS} --to TO/model --no-track"
 NNRANK_ON_TWO = f"train nnrank {ON_TWO} --corpus {CORPUS} --to TO/model --no-track"
 ENCODER = f"train nnselect training.steps=1 workers.count=0 --corpus {CORPUS} --to TO/model --no-track"
