@@ -51,7 +51,7 @@ def random_papers(corpus: Corpus, gaps: Gaps, draws: int) -> None:
     )
     for later in ("left_out", "not_drawn", "used"):
         forbidden = ForbiddenNegatives(History.all(corpus), later=later != "used")
-        random = RandomPapers(forbidden.years, forbidden.latest if later == "not_drawn" else None)
+        random = RandomPapers(forbidden.years, later=later != "not_drawn")
         drawn = random.draw(citing, numbers)[:, 0]
         share = (forbidden.years[drawn] > forbidden.years[citing]).mean()
         print(f"  {later:10} {share:.4f} {(~forbidden.at(citing, drawn)).mean():.4f}")

@@ -56,11 +56,12 @@ def first_step(recipe: Any, corpus: Path, folder: Path) -> dict[str, Any]:
     begun = resident()["RssAnon"]
     from cocite.corpus.store import Corpus
     from cocite.training.engine.batches import EpochPlan
+    from cocite.training.engine.world import World
     from cocite_jobs.training.registry import KINDS, load_object
 
     task = load_object(KINDS[recipe.kind].task or "")(recipe, Corpus.open(corpus), folder)
     opened = resident()["RssAnon"]
-    plan = EpochPlan(task.lengths(0), recipe.training, 0)
+    plan = EpochPlan.of(task, recipe.training, 0, World())
     planned = resident()["RssAnon"]
     batch = task.collate(plan.pieces(0, 1)[0][0].examples, 0)
     optimizer = torch.optim.AdamW(task.model.parameters())

@@ -52,6 +52,8 @@ def test_a_scratch_array_leaves_no_file_and_lack_of_space_is_told(
     mapped = [line for line in Path("/proc/self/maps").read_text().splitlines() if str(tmp_path) in line]
     assert len(mapped) == 1
     assert mapped[0].endswith("(deleted)")
+    assert scratch_array((4, 3), np.float32).tolist() == [[0.0] * 3] * 4
+    assert scratch_array((0, 3), np.float32).shape == (0, 3)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, hard))
     try:

@@ -106,14 +106,14 @@ class RunWriter:
         self.indptr.__exit__()
 
 
-def scratch_array(length: int, dtype: DTypeLike) -> NDArray[Any]:
-    """(length,) zeros in a file without a name: the system writes them there when the memory is needed otherwise.
+def scratch_array(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+    """Zeros in a file without a name: the system writes them there when the memory is needed otherwise.
 
     The file is in the system's temporary folder (``TMPDIR``), which is of use where that is on a disk, and is gone with
     the array.
 
     Args:
-        length: above 0.
+        shape: of the array; one without values takes no file.
         dtype: of the values.
 
     Raises:
@@ -125,12 +125,15 @@ def scratch_array(length: int, dtype: DTypeLike) -> NDArray[Any]:
         >>> order
         array([4, 5, 6])
     """
+    values = int(np.prod(shape))
+    if not values:
+        return np.zeros(shape, dtype)
     folder = tempfile.gettempdir()
     hint = "free some space, or let TMPDIR name another folder"
     with writing_to(folder, hint=hint), tempfile.TemporaryFile(dir=folder) as file:
         # Space is taken now: a write to a mapped page that finds none would end the process.
-        os.posix_fallocate(file.fileno(), 0, length * np.dtype(dtype).itemsize)
-        return np.asarray(np.memmap(file, dtype, "r+", shape=(length,)))
+        os.posix_fallocate(file.fileno(), 0, values * np.dtype(dtype).itemsize)
+        return np.asarray(np.memmap(file, dtype, "r+", shape=shape))
 
 
 def token_dtype(tokens: int) -> np.dtype[Any]:

@@ -16,7 +16,7 @@ from helpers.shared_nothing import Cluster
 from helpers.stocked_cluster import CORPUS, INDEX, MODEL, QUERIES, VECTORS, machines_of
 
 pytestmark = pytest.mark.integration
-STEP_S = 600
+STEP_S = 1200
 
 Files = dict[str, bytes]
 
@@ -70,6 +70,7 @@ class Step:
         worker: part of the command line of the workers; empty: the driver does all.
         resume: what is added to the command after the driver was killed.
         content: what must be equal.
+        before: a command that makes what the step goes on from, in one process that nothing disturbs.
     """
 
     command: str
@@ -78,6 +79,7 @@ class Step:
     worker: str = ""
     resume: str = ""
     content: Callable[[Files], Any] = all_bytes
+    before: str = ""
 
 
 SMALL_PARTS = "--k 100000 --batch 8"
@@ -88,6 +90,10 @@ HATTEN = (
     "train hatten objective.bag_epochs=0 training.epochs=2 training.checkpoint_every=2 workers.count=2 "
     f"training.backend=deepspeed training.zero=2 --corpus {CORPUS} --to TO/model --no-track"
 )
+ON_TWO = "training.epochs=2 training.checkpoint_every=2 workers.count=2 workers.start_timeout=600"
+NNSELECT_ON_TWO = f"train nnselect {ON_TWO} --corpus {CORPUS} --to TO/model --no-track"
+NNRANK_ON_TWO = f"train nnrank {ON_TWO} --corpus {CORPUS} --to TO/model --no-track"
+ENCODER = f"train nnselect training.steps=1 workers.count=0 --corpus {CORPUS} --to TO/model --no-track"
 EMBED = f"embed {CORPUS} --model {MODEL} --to TO/vectors"
 BUILD = f"index build {CORPUS} --to TO/index --model {MODEL} --vectors-from {VECTORS} --shards 4"
 RANK = f"rank --queries {QUERIES} --index {INDEX} --model {MODEL} --to TO/run.trec --pipeline nnselect {SMALL_PARTS}"
@@ -121,6 +127,23 @@ ON_RAY = {
         worker="RayTrainWorker",
         resume="--resume",
         content=weights,
+    ),
+    "mine-and-train-on-two-workers": Step(
+        NNSELECT_ON_TWO,
+        "model",
+        "PUT .nnselect.training/step-",
+        worker="RayTrainWorker",
+        resume="--resume",
+        content=weights,
+    ),
+    "rerank-on-two-workers": Step(
+        NNRANK_ON_TWO,
+        "model",
+        "PUT .nnrank.training/step-",
+        worker="RayTrainWorker",
+        resume="--resume",
+        content=weights,
+        before=ENCODER,
     ),
     "mine": Step(
         MINE, "model", "PUT .candidates.parts/finished", worker="ray::make_part", content=candidates
@@ -176,6 +199,9 @@ def check_kills(cluster: Cluster, step: Step, address: str) -> None:
     def command(to: str) -> str:
         return f"exec cocite {step.command.replace('TO/', f's3://bucket/{to}/')} {address}"
 
+    for to in ("first", "worker", "driver") if step.before else ():
+        made = here.run(f"exec cocite {step.before.replace('TO/', f's3://bucket/{to}/')}", timeout=STEP_S)
+        assert made.returncode == 0, made.stderr
     first = here.run(command("first"), timeout=STEP_S)
     assert first.returncode == 0, first.stderr
     expected = step.content(cluster.files(f"first/{step.output}"))

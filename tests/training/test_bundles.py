@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.many_processes import together
+from helpers.mapped_files import mapped_file
 from numpy.typing import NDArray
 
 from cocite.corpus.csr import CSR
 from cocite.training.bundles import Bundles
+from cocite.training.engine.world import World
 
 
 def drawn_at_once(citing: NDArray[np.int32], size: int, seed: int, epoch: int) -> CSR:
@@ -44,6 +47,8 @@ def test_bundles_are_those_of_one_permutation(
         assert bundles.sums(values).tolist() == [
             values[row].sum() for row in map(expected.__getitem__, examples)
         ]
+        part = slice(len(bundles) // 3, len(bundles) // 2)
+        assert np.array_equal(bundles.sums(values, part), bundles.sums(values)[part])
         some = np.array([7, 2, 7, len(bundles) - 1])
         owner, contexts = bundles.gather(some)
         assert [contexts[owner == i].tolist() for i in range(4)] == [expected[i].tolist() for i in some]
@@ -53,6 +58,24 @@ def test_another_epoch_draws_others_but_as_many(citing: NDArray[np.int32]) -> No
     first, second = (Bundles(citing, 3, seed=0, epoch=epoch) for epoch in (0, 1))
     assert len(first) == len(second)
     assert not np.array_equal(first.gather(np.arange(90))[1], second.gather(np.arange(90))[1])
+
+
+def made_together(world: World, citing: NDArray[np.int32]) -> tuple[list[list[int]], list[str]]:
+    bundles = Bundles(citing, 3, seed=5, epoch=1, world=world)
+    tables = (bundles._first, bundles._example, bundles._place)
+    gathered = [part.tolist() for part in bundles.gather(np.arange(len(bundles)))]
+    return gathered, [mapped_file(table) for table in tables]
+
+
+@pytest.mark.integration
+def test_ranks_map_one_copy_of_what_one_makes(citing: NDArray[np.int32]) -> None:
+    expected, alone = made_together(World(), citing)
+    ranks = together(made_together, citing)
+    for found, files in ranks:
+        assert found == expected
+        assert files == ranks[0][1]
+        assert all("cocite-gathered" in file for file in files)
+    assert all(file.endswith("(deleted)") for file in alone)  # a process alone has files, too
 
 
 def test_no_contexts_make_no_bundles() -> None:

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.array_files import scratch_array
 from cocite.text.token_lists import spans
+from cocite.training.engine.gathering import one_copy
+from cocite.training.engine.world import World
 
 BLOCK = 1 << 18
 """Contexts whose bundles are drawn at a time."""
@@ -18,13 +21,15 @@ class Bundles:
     """The examples of an epoch: up to ``size`` contexts of one citing paper each, papers in ascending order.
 
     Which of a paper's contexts come together is drawn for each epoch; how many examples there are is not. The bundles
-    of some examples are derived when they are asked for: 4 bytes a context and 8 a citing paper are kept.
+    of some examples are derived when they are asked for. Their tables, 4 bytes a context and 8 a citing paper, lie in
+    temporary files: the ranks of a machine map one copy of them, which rank 0 makes.
 
     Args:
         citing: (E,) the citing paper of each context, ascending; may be memory-mapped.
         size: most contexts of an example.
         seed: of the draws.
         epoch: of the draws.
+        world: the ranks, which make their bundles together; None: this process is alone.
 
     Example:
         >>> bundles = Bundles(np.array([3, 3, 3, 7, 7]), 2, seed=0, epoch=0)
@@ -33,20 +38,28 @@ class Bundles:
         ([2, 1, 2], [3, 7])
     """
 
-    def __init__(self, citing: NDArray[np.integer[Any]], size: int, *, seed: int, epoch: int) -> None:
+    def __init__(
+        self,
+        citing: NDArray[np.integer[Any]],
+        size: int,
+        *,
+        seed: int,
+        epoch: int,
+        world: World | None = None,
+    ) -> None:
         self._citing, self.size = citing, size
-        count = len(citing)
-        small: np.dtype[Any] = np.dtype(np.int32 if count < 1 << 31 else np.int64)
-        begins = np.flatnonzero(citing[1:] != citing[:-1]) + 1
+        world = world or World()
+        small: np.dtype[Any] = np.dtype(np.int32 if len(citing) < 1 << 31 else np.int64)
+        nothing = np.zeros(0, small)
+        first, example, place = nothing, nothing, nothing
+        if world.first:
+            first = _first_contexts(citing, small)
+            example = _first_examples(first, size)
+            place = _places(len(citing), small, seed, epoch)
         # Where each paper's contexts and its examples begin.
-        self._first = np.concatenate([[0], begins, [count]]).astype(small) if count else np.zeros(1, small)
-        self._example = np.zeros(len(self._first), small)
-        np.cumsum(-(-np.diff(self._first) // size), out=self._example[1:])
+        self._first, self._example = one_copy(first, world), one_copy(example, world)
         # A paper's contexts are bundled in the order of a random permutation of all.
-        drawn = np.arange(count, dtype=small)
-        np.random.default_rng([seed, epoch]).shuffle(drawn)
-        self._place = np.empty(count, small)
-        self._place[drawn] = np.arange(count, dtype=small)
+        self._place = one_copy(place, world)
 
     def __len__(self) -> int:
         return int(self._example[-1])
@@ -82,27 +95,78 @@ class Bundles:
         owner, contexts = owner[kept], contexts[kept]
         return owner, contexts[np.lexsort((contexts, owner))]
 
-    def sums(self, values: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-        """(n,) the sum of a value of each context (E,) over each example's contexts."""
-        result = np.zeros(len(self), np.int64)
-        for low, high in self._blocks():
+    def sums(self, values: NDArray[np.integer[Any]], examples: slice | None = None) -> NDArray[np.int64]:
+        """(n,) the sum of a value of each context (E,) over the contexts of each of some examples; None: of all."""
+        start, stop, _ = (examples or slice(None)).indices(len(self))
+        result = scratch_array(stop - start, np.int64)
+        for low, high in self._blocks(start, stop):
             first, last = int(self._first[low]), int(self._first[high])
             lengths = np.diff(self._first[low : high + 1])
             paper = np.repeat(np.arange(len(lengths)), lengths)
             order = np.lexsort((self._place[first:last], paper))
             within = np.arange(last - first) - np.repeat(self._first[low:high] - first, lengths)
-            base = int(self._example[low])
+            base, end = int(self._example[low]), int(self._example[high])
             example = self._example[low + paper] - base + within // self.size
-            end = int(self._example[high])
             added = np.bincount(example, np.asarray(values[first:last])[order], minlength=end - base)
-            result[base:end] = added.astype(np.int64)
+            # The first and the last paper may have examples that are not asked for.
+            begin, finish = max(base, start), min(end, stop)
+            result[begin - start : finish - start] = added[begin - base : finish - base].astype(np.int64)
         return result
 
-    def _blocks(self) -> Iterator[tuple[int, int]]:
-        """Ranges of citing papers with about ``BLOCK`` contexts, and at least one paper, each."""
-        low, papers = 0, len(self._first) - 1
-        while low < papers:
+    def _blocks(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        """Ranges of citing papers that have the examples ``start`` to ``stop``: each of about ``BLOCK`` contexts."""
+        if start == stop:
+            return
+        low, last = (int(paper) for paper in self._papers(np.array([start, stop - 1])))
+        while low <= last:
             high = int(np.searchsorted(self._first, int(self._first[low]) + BLOCK, side="right")) - 1
-            high = min(max(high, low + 1), papers)
+            high = min(max(high, low + 1), last + 1)  # at least one paper
             yield low, high
             low = high
+
+
+def _first_contexts(citing: NDArray[np.integer[Any]], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """(P + 1,) where the contexts of each of P citing papers begin, and the end of the last."""
+    result = scratch_array(1 + sum(map(len, _begins(citing))), dtype)
+    papers = 0
+    for begins in _begins(citing):
+        result[papers : papers + len(begins)] = begins
+        papers += len(begins)
+    result[papers] = len(citing)
+    return result
+
+
+def _begins(citing: NDArray[np.integer[Any]]) -> Iterator[NDArray[np.int64]]:
+    """The contexts that are the first of their paper, block by block."""
+    for start in range(0, len(citing), BLOCK):
+        part = np.asarray(citing[start : start + BLOCK])
+        is_first = np.ones(len(part), bool)
+        is_first[0] = not start or part[0] != citing[start - 1]
+        is_first[1:] = part[1:] != part[:-1]
+        yield start + np.flatnonzero(is_first)
+
+
+def _first_examples(first: NDArray[Any], size: int) -> NDArray[Any]:
+    """(P + 1,) where the examples of each paper begin, given where its contexts do."""
+    result = scratch_array(len(first), first.dtype)
+    for start in range(0, len(first) - 1, BLOCK):
+        counts = np.diff(first[start : start + BLOCK + 1])
+        result[start + 1 : start + 1 + len(counts)] = result[start] + np.cumsum(-(-counts // size))
+    return result
+
+
+def _places(count: int, dtype: np.dtype[Any], seed: int, epoch: int) -> NDArray[Any]:
+    """(E,) the place of each context in a random permutation of all."""
+    drawn, result = scratch_array(count, dtype), scratch_array(count, dtype)
+    for block in _numbers(count, dtype):
+        drawn[block[0] : block[-1] + 1] = block
+    np.random.default_rng([seed, epoch]).shuffle(drawn)
+    for block in _numbers(count, dtype):
+        result[drawn[block[0] : block[-1] + 1]] = block
+    return result
+
+
+def _numbers(count: int, dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:
+    """0 ... count - 1, block by block."""
+    for start in range(0, count, BLOCK):
+        yield np.arange(start, min(start + BLOCK, count), dtype=dtype)

@@ -42,33 +42,41 @@ class ForbiddenNegatives:
         contexts: tuple[NDArray[np.int32], CSR] | None = None,
     ) -> None:
         self.years = np.asarray(history.corpus.years)
-        papers = np.arange(len(self.years), dtype=np.int32)
-        self.own, self.cites = (papers, history.cites) if contexts is None else contexts
-        """(Q,) the paper of each query; what each query cites."""
-        self.latest = np.where(self.years > 0, self.years, np.iinfo(np.int16).max).astype(np.int16)
-        """(N,) the last year of a citing paper's negatives."""
-        if not later:
-            self.latest[:] = np.iinfo(np.int16).max
+        self._own: NDArray[np.int32] | None = None
+        self.cites = history.cites
+        if contexts is not None:
+            self._own, self.cites = contexts
+        self._later = later
+
+    def own(self, queries: NDArray[np.integer]) -> NDArray[np.int32]:
+        """The paper of each query."""
+        return np.asarray(queries if self._own is None else self._own[queries], np.int32)
+
+    def latest(self, citing: NDArray[np.integer]) -> NDArray[np.int16]:
+        """The last year of the negatives of citing papers."""
+        years = self.years[citing]
+        return np.where((years > 0) & self._later, years, np.iinfo(np.int16).max).astype(np.int16)
 
     def at(self, queries: NDArray[np.integer], rows: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Whether each paper is forbidden to its query, for broadcastable arrays; ``NO_ROW`` is forbidden."""
-        own = self.own[queries]
+        own = self.own(queries)
         return np.asarray(
             self.cites.contains(queries, rows)
             | (rows == own)
             | (rows == NO_ROW)
-            | (self.years[rows] > self.latest[own])
+            | (self.years[rows] > self.latest(own))
         )
 
     def table(self, queries: NDArray[np.integer], rows: NDArray[np.integer]) -> NDArray[np.bool_]:
         """(Q, C) whether a paper is forbidden, for each of Q queries and each of C distinct papers."""
-        table = self.years[rows][None] > self.latest[self.own[queries]][:, None]
+        own = self.own(queries)
+        table = self.years[rows][None] > self.latest(own)[:, None]
         # By the queries' citations, which are few, instead of looking up each of Q x C pairs.
-        column = np.full(len(self.years), -1, np.int64)
-        column[rows] = np.arange(len(rows))
         owner, cited = self.cites.gather(queries)
-        at = column[cited]
-        table[owner[at >= 0], at[at >= 0]] = True
-        own = column[self.own[queries]]
-        table[np.flatnonzero(own >= 0), own[own >= 0]] = True
+        order = np.argsort(rows)
+        ascending = rows[order]
+        for query, paper in ((owner, cited), (np.arange(len(own)), own)):
+            place = np.minimum(np.searchsorted(ascending, paper), len(rows) - 1)
+            among = ascending[place] == paper
+            table[query[among], order[place[among]]] = True
         return np.asarray(table)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor
 
+from cocite.array_files import scratch_array
 from cocite.bounds import PositiveShare
 from cocite.config import Settings
 from cocite.protocols import NO_ROW, Ranking
@@ -35,6 +36,8 @@ EXACT_ON_CPU, EXACT_ON_GPU = 50_000, 1_000_000
 """Papers up to which the search is exhaustive, unless the settings say otherwise."""
 FEW_QUERIES = 4096
 """Up to so many queries the search is exhaustive in any case: to make the lists takes as long."""
+BLOCK = 65_536
+"""Vectors that are copied at a time."""
 SAMPLED = 512
 """Queries, of all ranks together, that the recall is measured with."""
 
@@ -111,7 +114,8 @@ class NeighbourSearch:
     ) -> NeighbourSearch:
         """Make the lists, where there are enough papers. All ranks call it together, with the same vectors.
 
-        On a CPU the ranks of a machine share one copy of the vectors that are put into lists.
+        On a CPU the vectors that are put into lists lie in a temporary file, of which the ranks of a machine map one
+        copy.
 
         Args:
             vectors: (N, d) unit vectors of all papers.
@@ -135,7 +139,8 @@ class NeighbourSearch:
             owner = world.concatenate(nearest_lists(exact.vectors, centroids, rows=rows[share]))
             # All ranks hold the same lists: each takes the vectors of a share of them.
             lists = NeighbourLists.of(
-                vectors, rows, owner, centroids, take=lambda order: one_copy(vectors[order[share]], world)
+                *(vectors, rows, owner, centroids),
+                take=lambda order: one_copy(_taken(vectors, order[share]), world),
             )
         # The same queries are sampled however many ranks share them, so that all settle on the same probes.
         sample = np.unique(np.linspace(0, total - 1, min(SAMPLED, total)).astype(np.int64))
@@ -193,3 +198,11 @@ class NeighbourSearch:
                 device=self.device,
                 half=self.device.type == "cuda",
             )
+
+
+def _taken(vectors: NDArray[np.float32], rows: NDArray[np.int32]) -> NDArray[np.float32]:
+    """(n, d) the vectors of some rows, in a temporary file."""
+    result = scratch_array((len(rows), vectors.shape[1]), np.float32)
+    for start in range(0, len(rows), BLOCK):
+        result[start : start + BLOCK] = vectors[rows[start : start + BLOCK]]
+    return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,14 @@ import numpy as np
 import pytest
 import torch
 from helpers.many_processes import together
+from helpers.mapped_files import mapped_file
 from helpers.small_hatten import TRIPLETS, hatten_task
 
 from cocite.corpus.store import Corpus
 from cocite.systems.hatten.base_task import HattenTask
 from cocite.systems.hatten.encoder import load_hatten_encoder
 from cocite.text.queries import context_queries
+from cocite.training.engine.checkpoints import Saved
 from cocite.training.engine.loop import train
 from cocite.training.engine.stores import FolderStore
 from cocite.training.engine.world import World
@@ -173,3 +176,34 @@ def test_mined_papers_lie_in_mapped_files(corpus: Corpus, tmp_path: Path) -> Non
     assert task.mined_papers is not None
     for array in (task.mined_papers.rows, task.mined_papers.relevant):
         assert isinstance(array.base, np.memmap)
+
+
+def epoch_of(world: World, corpus: Path, folder: Path) -> tuple[list[int], str]:
+    """The lengths of an epoch that the ranks begin together, and the file that they lie in."""
+    task = hatten_task(Corpus.open(corpus), folder / f"{world.rank}-of-{world.size}")
+    apart = task.lengths(1).tolist()
+    task.begin_epoch(1, world)
+    lengths = task.lengths(1)
+    assert lengths.tolist() == apart
+    return apart, mapped_file(lengths)
+
+
+@pytest.mark.integration
+def test_two_ranks_map_one_copy_of_an_epochs_lengths(corpus: Corpus, tmp_path: Path) -> None:
+    alone, _ = epoch_of(World(), corpus.path, tmp_path)
+    (first, file), (second, other) = together(epoch_of, corpus.path, tmp_path)
+    assert first == second == alone
+    assert "cocite-gathered" in file
+    assert file == other
+
+
+def test_a_checkpoint_within_an_epoch_holds_no_lengths(corpus: Corpus, tmp_path: Path) -> None:
+    training = {"steps": 3, "checkpoint_every": 2, "evaluate_every": 9}
+    task = hatten_task(corpus, tmp_path, training=training)
+    store = FolderStore(tmp_path / "checkpoints", World(), metric=HattenTask.metric)
+    train(task, task.recipe.training, world=World(), store=store)
+    with store.latest() as folder, ExitStack() as stack:
+        assert folder is not None
+        saved = Saved.open(folder, stack, fingerprint="")
+        assert saved.progress.position == 3
+        assert not saved.state("epoch")

@@ -75,9 +75,12 @@ def test_later_papers_are_mined_where_they_are_not_forbidden(history: History, c
 
 
 @pytest.mark.parametrize("limited", [True, False])
-def test_random_papers_are_drawn_evenly_from_those_that_may_be_drawn(limited: bool) -> None:
+def test_random_papers_are_drawn_evenly_from_those_that_may_be_drawn(
+    limited: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cocite.systems.hatten.mining.YEARS", 3)
     years = np.array([2005, 2001, 0, 2003, 2003, 2001, 2009], np.int16)
-    random = RandomPapers(years, np.where(years > 0, years, 9999).astype(np.int16) if limited else None)
+    random = RandomPapers(years, later=not limited)
     for citing, allowed in ((3, [1, 2, 3, 4, 5]), (1, [1, 2, 5]), (2, range(7)), (6, range(7))):
         masses = np.zeros(7)
         masses[list(allowed) if limited else slice(None)] = 1

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from cocite.array_files import scratch_array
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.protocols import NO_ROW
@@ -26,7 +27,7 @@ from cocite.systems.hatten.texts import HattenTexts
 from cocite.text.paragraph_reader import ParagraphReader
 from cocite.text.paragraphs import SPECIAL
 from cocite.training.bundles import Bundles
-from cocite.training.engine.gathering import gathered, one_copy
+from cocite.training.engine.gathering import one_copy
 from cocite.training.engine.task import Examples
 from cocite.training.engine.world import World
 from cocite.training.forbidden_negatives import ForbiddenNegatives
@@ -80,15 +81,14 @@ class HattenTask:
             later=later != "used",
             contexts=None if self._spares else (self.gaps.citing, self.gaps.cited),
         )
-        self.random = RandomPapers(
-            self.forbidden.years, self.forbidden.latest if later == "not_drawn" else None
-        )
+        self.random = RandomPapers(self.forbidden.years, later=later != "not_drawn")
         self.mined_papers: MinedPapers | None = None
         self.mining_metrics: Mapping[str, float] = {}
         self.model = Hatten(reader.size, recipe.model)
         self.model.set_words(torch.from_numpy(vectors), word_weights(reader))
         self.model.words.weight.requires_grad_(recipe.words.trained)
         self._bundles: tuple[int, Bundles] | None = None
+        self._lengths: tuple[int, NDArray[np.int64]] | None = None
         self._lock = Lock()
 
     def queries(self, contexts: NDArray[np.int64]) -> NDArray[np.integer[Any]]:
@@ -97,13 +97,24 @@ class HattenTask:
 
     # -- examples ---------------------------------------------------------------------------------------------
 
+    def begin_epoch(self, epoch: int, world: World) -> None:
+        """Make the epoch's bundles and lengths, of which the ranks of a machine map one copy."""
+        self._bundles = self._lengths = None  # the tables of two epochs are not there at once
+        bundles = self._bundled(epoch, world)
+        self._bundles = (epoch, bundles)
+        share = world.share(len(bundles))
+        self._lengths = (epoch, one_copy(self._lengths_of(bundles, share), world))
+
+    def _bundled(self, epoch: int, world: World) -> Bundles:
+        size, seed = self.recipe.objective.contexts, self.recipe.training.seed
+        return Bundles(self.gaps.citing, size, seed=seed, epoch=epoch, world=world)
+
     def bundles(self, epoch: int) -> Bundles:
         """The contexts of each example of an epoch; kept for the epoch, as threads of the loader ask for them."""
         with self._lock:
             if self._bundles is None or self._bundles[0] != epoch:
-                self._bundles = None  # the tables of two epochs are not in memory at once
-                size, seed = self.recipe.objective.contexts, self.recipe.training.seed
-                self._bundles = (epoch, Bundles(self.gaps.citing, size, seed=seed, epoch=epoch))
+                self._bundles = None
+                self._bundles = (epoch, self._bundled(epoch, World()))
             return self._bundles[1]
 
     def lengths(self, epoch: int) -> NDArray[np.int64]:
@@ -111,14 +122,21 @@ class HattenTask:
 
         The drawn papers are counted with the mean length of a paper.
         """
-        bundles, texts, settings = self.bundles(epoch), self.texts, self.recipe.objective
+        if self._lengths is not None and self._lengths[0] == epoch:
+            return self._lengths[1]
+        bundles = self.bundles(epoch)
+        return self._lengths_of(bundles, slice(0, len(bundles)))
+
+    def _lengths_of(self, bundles: Bundles, examples: slice) -> NDArray[np.int64]:
+        """(n,) the lengths of some examples, in a temporary file."""
+        texts, settings = self.texts, self.recipe.objective
         mean = texts.paragraphs.indptr[2 * texts.papers] / max(texts.papers, 1)
         drawn = int((settings.mined + settings.random) * mean)
-        result = bundles.sums(self._words)
-        for start in range(0, len(bundles), BLOCK):
-            examples = np.arange(start, min(start + BLOCK, len(bundles)))
-            citing = texts.lengths(texts.parts_of_papers(bundles.citing(examples)))
-            result[examples] += citing + drawn * bundles.degrees(examples)
+        result = bundles.sums(self._words, examples)
+        for start in range(examples.start, examples.stop, BLOCK):
+            block = np.arange(start, min(start + BLOCK, examples.stop))
+            citing = texts.lengths(texts.parts_of_papers(bundles.citing(block)))
+            result[block - examples.start] += citing + drawn * bundles.degrees(block)
         return result
 
     def sample(self, examples: Examples, epoch: int) -> Sample:
@@ -152,9 +170,9 @@ class HattenTask:
     ) -> NDArray[np.float32]:
         """(n, d) vectors of queries, or of papers where no contexts are given; each rank computes its share.
 
-        The ranks of a machine map one copy of all.
+        They lie in a temporary file; the ranks of a machine map one copy of all.
         """
-        share = np.arange(len(citing))[world.share(len(citing))]
+        share = share_of(len(citing), world)
         nothing = np.zeros((0, 3), np.int64)
 
         def parts(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -171,8 +189,9 @@ class HattenTask:
         def lengths(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
             return self.texts.lengths(parts(numbers))
 
-        vectors = embed(model, documents, lengths, share, self.recipe.model.dimension, world.device)
-        return one_copy(vectors, world)
+        dimension = self.recipe.model.dimension
+        into = scratch_array((len(share), dimension), np.float32)
+        return one_copy(embed(model, documents, lengths, share, dimension, world.device, into=into), world)
 
     def evaluate(self, model: nn.Module, world: World) -> dict[str, float]:
         """MRR and recall of the dev contexts, among all papers but the citing one."""
@@ -201,7 +220,7 @@ class HattenTask:
         if not settings.mined:
             return
         papers = self.vectors(model, world, np.arange(self.texts.papers, dtype=np.int32), None)
-        share = np.arange(len(self.gaps))[world.share(len(self.gaps))]
+        share = share_of(len(self.gaps), world)
         # A world of one: these are this rank's share already.
         queries = self.vectors(model, World(device=world.device), self.gaps.citing[share], share)
         rows, self.mining_metrics = mine(
@@ -212,7 +231,7 @@ class HattenTask:
         )
         # Each rank compares the words of its own contexts: that takes longer than to search them.
         relevant = self.relevant(share, rows)
-        self.mined_papers = MinedPapers(gathered(rows, world), gathered(relevant, world))
+        self.mined_papers = MinedPapers(one_copy(rows, world), one_copy(relevant, world))
 
     def relevant(self, contexts: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.bool_]:
         """(e, K) which of the papers mined for some contexts count as positives; none, unless a subclass decides."""
@@ -250,6 +269,12 @@ class HattenTask:
     def export(self, folder: Path, meta: Mapping[str, Any]) -> None:
         """Write the encoder as an artifact."""
         save_hatten(folder, self.model, self.reader, meta)
+
+
+def share_of(count: int, world: World) -> NDArray[np.int64]:
+    """(n,) a rank's share of the numbers 0 ... count - 1."""
+    share = world.share(count)
+    return np.arange(share.start, share.stop)
 
 
 def word_weights(reader: ParagraphReader) -> Tensor:

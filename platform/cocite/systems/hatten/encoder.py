@@ -150,6 +150,8 @@ def embed(
     numbers: NDArray[np.int64],
     dimension: int,
     device: torch.device,
+    *,
+    into: NDArray[np.float32] | None = None,
 ) -> NDArray[np.float32]:
     """(n, d) vectors of many documents, in their order, about :data:`TOKENS` words at a time.
 
@@ -162,8 +164,9 @@ def embed(
         numbers: (n,) the documents to embed.
         dimension: d.
         device: the model's.
+        into: (n, d) what they are written into and is returned; None: this process' memory.
     """
-    result = np.empty((len(numbers), dimension), np.float32)
+    result = np.empty((len(numbers), dimension), np.float32) if into is None else into
     for start in range(0, len(numbers), BLOCK):
         block = numbers[start : start + BLOCK]
         for run in token_runs(lengths(block), TOKENS):

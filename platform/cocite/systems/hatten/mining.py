@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.array_files import scratch_array
 from cocite.corpus.csr import CSR
 from cocite.protocols import NO_ROW
 from cocite.text.fields import jaccard
@@ -22,36 +23,60 @@ from cocite.training.neighbour_search import NeighbourSearch, NeighbourSearchSet
 
 BLOCK = 4096
 """Queries searched at a time."""
+YEARS = 1 << 18
+"""Papers whose years are sorted at a time."""
+EARLIEST = 1 << 15
+"""Years begin so many before 0."""
 
 
 class RandomPapers:
     """Draws papers from the whole corpus for citing papers.
 
     Args:
-        years: (N,) of all papers; 0: unknown.
-        latest: (N,) the last year of what is drawn for each citing paper; None: any paper is drawn for any.
+        years: (N,) of all papers; 0: unknown. May be memory-mapped.
+        later: whether papers of a later year than the citing paper are drawn. Where they are not, the papers in the
+            order of their years lie in a temporary file, 4 bytes each.
 
     Example:
         >>> years = np.array([2003, 2001, 0, 2002], np.int16)
-        >>> RandomPapers(years, years).draw(np.array([3]), np.array([[0.0, 0.4, 0.99]]))  # never the first, of 2003
+        >>> numbers = np.array([[0.0, 0.4, 0.99]])
+        >>> RandomPapers(years, later=False).draw(np.array([3]), numbers)  # never the first, of 2003
         array([[2, 1, 3]], dtype=int32)
-        >>> RandomPapers(years).draw(np.array([3]), np.array([[0.0, 0.4, 0.99]]))
+        >>> RandomPapers(years).draw(np.array([3]), numbers)
         array([[0, 1, 3]], dtype=int32)
     """
 
-    def __init__(self, years: NDArray[np.int16], latest: NDArray[np.int16] | None = None) -> None:
-        self._papers, self._order = len(years), np.arange(0, dtype=np.int32)
-        self._allowed: NDArray[np.int64] | None = None
-        if latest is not None:
-            self._order = np.argsort(years, kind="stable").astype(np.int32)
-            self._allowed = np.searchsorted(years[self._order], latest, side="right")
+    def __init__(self, years: NDArray[np.int16], *, later: bool = True) -> None:
+        self._years, self._later = years, later
+        if not later:
+            self._order, self._ends = _by_year(years)
 
     def draw(self, citing: NDArray[np.integer], numbers: NDArray[np.float64]) -> NDArray[np.int32]:
         """(q, r) papers for q citing papers, given (q, r) random numbers in [0, 1); each is drawn evenly."""
-        if self._allowed is None:
-            return (numbers * self._papers).astype(np.int32)
-        places = (numbers * self._allowed[citing][:, None]).astype(np.int64)
-        return np.asarray(self._order[places])
+        if self._later:
+            return (numbers * len(self._years)).astype(np.int32)
+        years = self._years[citing]
+        allowed = np.where(years > 0, self._ends[years.astype(np.int64) + EARLIEST], len(self._years))
+        return np.asarray(self._order[(numbers * allowed[:, None]).astype(np.int64)])
+
+
+def _by_year(years: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """(N,) the papers in the order of their years, and where those of each year end, from ``-EARLIEST`` on."""
+    blocks = [slice(start, start + YEARS) for start in range(0, len(years), YEARS)]
+    counts = np.zeros(2 * EARLIEST, np.int64)
+    for block in blocks:
+        counts += np.bincount(years[block].astype(np.int64) + EARLIEST, minlength=len(counts))
+    ends = np.cumsum(counts)
+    begins = ends - counts
+    order = scratch_array(len(years), np.int32)
+    for block in blocks:
+        own = years[block].astype(np.int64) + EARLIEST
+        ascending = np.argsort(own, kind="stable")
+        year, first, many = np.unique(own[ascending], return_index=True, return_counts=True)
+        within = np.arange(len(own)) - np.repeat(first, many)
+        order[np.repeat(begins[year], many) + within] = block.start + ascending
+        begins[year] += many
+    return order, ends
 
 
 @dataclass(frozen=True)
@@ -128,9 +153,9 @@ def mine(
         >>> rows.shape, bool(corpus.cites.contains(citing[:, None], rows).any())
         ((2, 5), False)
     """
-    result = np.full((len(queries), depth), NO_ROW, np.int32)
-    years, rows = forbidden.years, np.asarray(forbidden.own[numbers], np.int32)
-    latest = forbidden.latest[rows]
+    result = scratch_array((len(queries), depth), np.int32)
+    years, rows = forbidden.years, forbidden.own(numbers)
+    latest = forbidden.latest(rows)
     search = NeighbourSearch.over(
         *(papers, queries, depth),
         total=len(queries) if total is None else total,
@@ -154,7 +179,8 @@ def mine(
         found = np.where(
             np.take_along_axis(dropped, columns, 1), NO_ROW, np.take_along_axis(candidates, columns, 1)
         )
-        result[start : start + len(found), : found.shape[1]] = found
+        result[block, : found.shape[1]] = found
+        result[block, found.shape[1] :] = NO_ROW
     return result, search.metrics
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from cocite.array_files import scratch_array
 from cocite.protocols import NO_ROW
 from cocite.systems.hatten.base_task import HattenTask, to_device
 from cocite.systems.hatten.examples import Batch, Sample
@@ -49,7 +50,7 @@ class TripletTask(HattenTask):
     def relevant(self, contexts: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.bool_]:
         """(e, K) the mined papers whose words overlap most with the query's, context included."""
         texts, share = self.texts, self.recipe.objective.overlap
-        result = np.zeros(rows.shape, bool)
+        result = scratch_array(rows.shape, bool)
         for start in range(0, len(rows), BLOCK):
             block, numbers = rows[start : start + BLOCK], contexts[start : start + BLOCK]
             queries = texts.words(texts.parts_of_queries(self.gaps.citing[numbers], numbers))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 from cocite.array_files import scratch_array
 from cocite.errors import InputError
 from cocite.training.engine.settings import TrainingSettings
-from cocite.training.engine.task import Examples
+from cocite.training.engine.task import EpochTask, Examples, OrderedTask, TrainTask
+from cocite.training.engine.world import World
 
 BLOCK = 1 << 16
 """Examples that are numbered at a time."""
@@ -78,6 +80,29 @@ class EpochPlan:
             self._order = self._shuffled(rng, self._batch * settings.sort_within)
             # Steps of a pool lie in order of length now, and would be trained from the shortest to the longest.
             self._turns = rng.permutation(self._full)
+
+    @classmethod
+    def of(
+        cls,
+        task: TrainTask[Any],
+        settings: TrainingSettings,
+        epoch: int,
+        world: World,
+        lengths: NDArray[np.int64] | None = None,
+    ) -> EpochPlan:
+        """The steps of a task's epoch. All ranks call it together.
+
+        Args:
+            task: whose epoch begins, or is gone on with.
+            settings: of the training.
+            epoch: its number.
+            world: the ranks.
+            lengths: of the epoch's examples, where a checkpoint has them.
+        """
+        if isinstance(task, EpochTask):
+            task.begin_epoch(epoch, world)
+        ordered = isinstance(task, OrderedTask) and task.is_ordered
+        return cls(task.lengths(epoch) if lengths is None else lengths, settings, epoch, ordered=ordered)
 
     def _shuffled(self, rng: np.random.Generator, pool: int) -> Examples:
         """(n,) all examples at random, those of the full steps sorted by length within pools of so many examples."""

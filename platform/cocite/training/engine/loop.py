@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from cocite.errors import CociteError, StoppedError
@@ -35,7 +34,7 @@ from cocite.training.engine.saver import Saver
 from cocite.training.engine.schedule import rate_factor
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.stores import Store
-from cocite.training.engine.task import ContrastiveTask, GroupedTask, OrderedTask, TrainTask
+from cocite.training.engine.task import ContrastiveTask, EpochTask, GroupedTask, TrainTask
 from cocite.training.engine.wishes import Wishes
 from cocite.training.engine.world import World
 
@@ -186,13 +185,12 @@ class _Training:
             if saved is not None:
                 self.backend.restore(saved.slots, self.progress.step)
         if self.progress.position:
-            known = self.task.lengths(self.progress.epoch) if lengths is None else lengths.numpy()
-            self.plan = self._plan(known)
+            self.plan = self._plan(lengths)
 
-    def _plan(self, lengths: NDArray[np.int64]) -> EpochPlan:
-        """The steps of the present epoch."""
-        ordered = isinstance(self.task, OrderedTask) and self.task.is_ordered
-        return EpochPlan(lengths, self.settings, self.progress.epoch, ordered=ordered)
+    def _plan(self, lengths: Tensor | None = None) -> EpochPlan:
+        """The steps of the present epoch, whose lengths a checkpoint may have."""
+        known = None if lengths is None else lengths.numpy()
+        return EpochPlan.of(self.task, self.settings, self.progress.epoch, self.world, known)
 
     def _why_over(self) -> Literal["done", "minutes", "patience"] | None:
         """Why no further step is taken; None: there is one."""
@@ -212,7 +210,7 @@ class _Training:
                 with self.meter.paused(), self.backend.whole() as model:
                     self.mining.refresh(model, self.world, p.step, self.log)
             if p.position == 0:
-                self.plan = self._plan(self.task.lengths(p.epoch))
+                self.plan = self._plan()
                 p.total = p.total or self.settings.steps or self.settings.epochs * self.plan.steps
             # Batches are prepared ahead only as far as nothing is mined anew.
             ahead = min(self.plan.steps - p.position, p.total - p.step)
@@ -381,7 +379,8 @@ class _Training:
         with self.meter.paused():
             p.seconds = self._clock()
             state = {f"task:{key}": value for key, value in self.task.state().items()}
-            if p.position and not isinstance(self.plan.lengths, np.memmap):  # mapped ones are an input
+            again = isinstance(self.task, EpochTask) or isinstance(self.plan.lengths, np.memmap)
+            if p.position and not again:  # lengths that are mapped are an input
                 state["epoch:lengths"] = torch.from_numpy(self.plan.lengths)
             metrics = p.last if p.evaluated == p.step else {}
             mined, save = self.mining.keep(p)

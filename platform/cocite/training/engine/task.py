@@ -159,6 +159,28 @@ class OrderedTask(Protocol):
 
 
 @runtime_checkable
+class EpochTask(Protocol):
+    """A task with tables of an epoch, which the ranks of a machine share (:mod:`cocite.training.engine.gathering`).
+
+    What its examples are follows from the epoch alone, so a checkpoint does not hold their lengths.
+
+    Example:
+        >>> class Shared:
+        ...     def begin_epoch(self, epoch, world):
+        ...         pass
+        >>> isinstance(Shared(), EpochTask)
+        True
+    """
+
+    def begin_epoch(self, epoch: int, world: World) -> None:
+        """Make them. Every rank is called, before lengths and batches of the epoch are asked for.
+
+        A training that goes on within the epoch calls it again.
+        """
+        ...
+
+
+@runtime_checkable
 class PreparedTask(Protocol):
     """A task that needs something computed before the first step, by all processes together.
 
