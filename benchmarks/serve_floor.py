@@ -103,11 +103,10 @@ def measure(way: str, calls: int, count: int) -> dict[str, Any]:
     """A line of the table, with times in milliseconds."""
     folder, port, own_port = tempfile.mkdtemp(prefix="floor-"), free_port(), free_port()
     os.environ |= WAYS[way]
-    # One port for the one gateway, and HAProxy's files in a folder of ours.
-    os.environ |= dict.fromkeys(
-        ("RAY_SERVE_DIRECT_INGRESS_MIN_HTTP_PORT", "RAY_SERVE_DIRECT_INGRESS_MAX_HTTP_PORT"), str(own_port)
-    )
+    # One port for the one gateway (Ray does not use the last), and HAProxy's files in a folder of ours.
     os.environ |= {
+        "RAY_SERVE_DIRECT_INGRESS_MIN_HTTP_PORT": str(own_port),
+        "RAY_SERVE_DIRECT_INGRESS_MAX_HTTP_PORT": str(own_port + 1),
         "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": f"{folder}/haproxy/haproxy.cfg",
         "RAY_SERVE_HAPROXY_SOCKET_PATH": f"{folder}/haproxy/admin.sock",
         "RAY_SERVE_HAPROXY_SERVER_STATE_BASE": f"{folder}/haproxy",
