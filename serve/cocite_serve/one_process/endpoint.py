@@ -13,6 +13,7 @@ from types import TracebackType
 import uvicorn
 
 from cocite.errors import CociteError, InputError
+from cocite.nn.cpu_kernels import KERNEL_CACHES
 from cocite_serve.endpoint import Notify, lock_first, require_port, url_of
 from cocite_serve.http.api import build_app
 from cocite_serve.json_log import make_folder, open_log
@@ -159,6 +160,8 @@ def start_here(settings: ServeSettings, *, notify: Notify = LOG.warning) -> Loca
     if settings.metrics_port:
         require_port("127.0.0.1", settings.metrics_port, "--metrics-port")
     os.environ.update(exporting.environment(settings.traces))
+    for name, value in KERNEL_CACHES.items():
+        os.environ.setdefault(name, value)
     exporting.start("cocite")
     source, first = lock_first(settings, notify)
     make_folder(settings.logs)

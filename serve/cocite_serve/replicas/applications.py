@@ -16,6 +16,7 @@ from ray.serve.config import AutoscalingConfig, AutoscalingPolicy, BackpressureC
 
 from cocite import verification
 from cocite.nn import precision
+from cocite.nn.cpu_kernels import KERNEL_CACHES
 from cocite_serve.release import Release
 from cocite_serve.replica_settings import ReplicaSettings
 from cocite_serve.replicas import kept_lines
@@ -173,6 +174,7 @@ def _actor_options(num_cpus: float, num_gpus: float, settings: ServeSettings) ->
     # A stage asks shards from its computing thread; Serve's handles allow that while their router has its own loop.
     environment["RAY_SERVE_RUN_ROUTER_IN_SEPARATE_LOOP"] = "1"
     environment["RAY_SERVE_USE_GRPC_BY_DEFAULT"] = "1"
+    environment |= {name: os.environ.get(name, value) for name, value in KERNEL_CACHES.items()}
     # On a cluster the process is not a child of this one and would not inherit the switches.
     switches = precision.SWITCH, verification.SWITCH
     environment |= {name: os.environ[name] for name in switches if name in os.environ}

@@ -141,6 +141,19 @@ def test_a_replica_computes_in_one_thread_and_verifies_as_its_starter_does(
         assert environment.get("COCITE_VERIFY") == switch
 
 
+@pytest.mark.parametrize("given", [None, "500"])
+def test_a_replica_keeps_few_compiled_products_unless_its_starter_says_how_many(
+    release: Release, monkeypatch: pytest.MonkeyPatch, given: str | None
+) -> None:
+    monkeypatch.delenv("LRU_CACHE_CAPACITY", raising=False)
+    if given is not None:
+        monkeypatch.setenv("LRU_CACHE_CAPACITY", given)
+    for part in deployments(release).values():
+        environment = part.ray_actor_options["runtime_env"]["env_vars"]
+        assert environment["LRU_CACHE_CAPACITY"] == (given or "64")
+        assert environment["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] == "64"
+
+
 def test_one_replica_counts_clicks_where_answers_are_interleaved() -> None:
     beside = {"index_version": "000001", "traffic": "interleave"}
     settings = ServeSettings(index=Path("index"), gateway={"replicas": 3}, beside=beside)
