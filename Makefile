@@ -110,6 +110,7 @@ ARGS_data_steps        = indexing mining ranking --papers 4000 --rounds 1
 ARGS_embedding         = --corpus $(BENCH_CORPUS)
 ARGS_first_stage       = $(BENCH_CORPUS)
 ARGS_fusion_training   = $(BENCH_CORPUS)
+ARGS_kernel_caches     = --batches 50 --capacities 1024,64
 ARGS_known_papers      = $(BENCH_CORPUS)
 ARGS_language_server   = --index $(BENCH_INDEX)
 ARGS_mp_bert4cr_training = --corpus $(BENCH_CORPUS)
