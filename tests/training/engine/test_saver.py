@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
@@ -45,3 +46,18 @@ def test_in_the_training_s_own_world_work_is_done_at_once() -> None:
     saver, done = Saver(World()), []
     saver.start(lambda: done.append(threading.current_thread() is threading.main_thread()))
     assert done == [True]
+
+
+def test_leaving_waits_for_work_whose_thread_was_started_as_ctrl_c_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin, done = threading.Thread.start, []
+
+    def interrupted(thread: threading.Thread) -> None:
+        begin(thread)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    saver = Saver(World().apart())
+    with pytest.raises(KeyboardInterrupt, match="^$"):
+        saver.start(lambda: (time.sleep(0.1), done.append("saved")))
+    saver.leave()
+    assert done == ["saved"]

@@ -28,7 +28,7 @@ class Saver:
 
     def __init__(self, world: World) -> None:
         self._beside = world.is_apart
-        self._thread: threading.Thread | None = None
+        self._ended: threading.Event | None = None
         self._error: BaseException | None = None
 
     def start(self, work: Callable[[], None]) -> None:
@@ -41,25 +41,28 @@ class Saver:
         if not self._beside:
             work()
             return
-        self._thread = threading.Thread(target=self._do, args=(work,), name="checkpoint", daemon=True)
-        self._thread.start()
+        # Waited for by an event: Ctrl-C inside `Thread.start` leaves a thread that runs and cannot be joined yet.
+        self._ended = threading.Event()
+        threading.Thread(target=self._do, args=(work, self._ended), name="checkpoint", daemon=True).start()
 
     def finish(self) -> None:
         """Wait for the work that was begun, and raise its error."""
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
+        if self._ended is not None:
+            self._ended.wait()
+            self._ended = None
         error, self._error = self._error, None
         if error is not None:
             raise error
 
     def leave(self) -> None:
         """Wait a while for the work that was begun, and say nothing of its error: another is on its way."""
-        if self._thread is not None:
-            self._thread.join(LEFT_S)
+        if self._ended is not None:
+            self._ended.wait(LEFT_S)
 
-    def _do(self, work: Callable[[], None]) -> None:
+    def _do(self, work: Callable[[], None], ended: threading.Event) -> None:
         try:
             work()
         except BaseException as error:
             self._error = error
+        finally:
+            ended.set()
