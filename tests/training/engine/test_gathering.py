@@ -50,12 +50,16 @@ def test_a_process_alone_maps_its_rows_and_may_change_its_copy() -> None:
     assert ROWS[0, 0] == 0
 
 
-def test_a_full_disk_is_an_error_that_names_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_that_names_the_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(gathering.os, "posix_fallocate", full)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # other processes put such files into the shared one
+    monkeypatch.setattr(
+        tempfile, "tempdir", str(tmp_path)
+    )  # other processes put such files into the shared one
     with pytest.raises(WriteError, match="no space left on the device") as caught:
         gathered(ROWS, World())
     assert isinstance(caught.value, CociteError)

@@ -48,7 +48,9 @@ def test_in_the_training_s_own_world_work_is_done_at_once() -> None:
     assert done == [True]
 
 
-def test_leaving_waits_for_work_whose_thread_was_started_as_ctrl_c_came(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leaving_waits_for_work_whose_thread_was_started_as_ctrl_c_came(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     begin, done = threading.Thread.start, []
 
     def interrupted(thread: threading.Thread) -> None:
