@@ -18,15 +18,16 @@ from cocite.corpus.records import PaperRecord
 from cocite.corpus.starter import starter_corpus
 from cocite.drafts.completion import Completion
 from cocite.drafts.reading import open_files
-from cocite.drafts.reference_styles import DEFAULT_STYLE, ReferenceStyle
-from cocite.drafts.word_completion import author_year, complete_word
+from cocite.drafts.reference_styles import ReferenceStyle
+from cocite.drafts.style_names import DEFAULT_STYLE
+from cocite.drafts.word_completion import author_year, complete_word, fill_word
 from cocite.errors import InputError
 
 CORPUS = starter_corpus()
 TITLES = CORPUS.papers.take("title", range(len(CORPUS)))
 ATTENTION = TITLES.index("Attention Is All You Need")
 BLEU = TITLES.index("BLEU: a Method for Automatic Evaluation of Machine Translation")
-HARVARD = ReferenceStyle.bundled(DEFAULT_STYLE)
+HARVARD = ReferenceStyle.named(DEFAULT_STYLE)
 NUMBERS = ReferenceStyle(style_of(BIBLIOGRAPHY).encode(), "en-US", "numbers")
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
@@ -132,6 +133,26 @@ def test_numbers_go_on_and_a_paper_has_one(style: ReferenceStyle) -> None:
     assert [line[:13] for line in text[-2:]] == ["[3] Papineni,", "[4] Vaswani, "]
     assert done.unfilled == (4,)
     assert len(text) == 7
+
+
+def test_several_papers_of_a_gap() -> None:
+    text = "Scores [CIT] and words (see [CIT])."
+    bleu, attention = CORPUS.papers_at([BLEU, ATTENTION])
+
+    def filled(data: bytes) -> list[str]:
+        draft = open_files({"a.docx": data}).draft
+        done = fill_word(data, draft, {1: [bleu, attention], 2: [attention]}, HARVARD)
+        assert (done.unfilled, len(done.added)) == ((), 2)
+        return [one.text for one in Document(io.BytesIO(done.document)).paragraphs]
+
+    first, *_, third, fourth = filled(numbered(text))
+    assert first == "Scores [3, 4] and words (see [4])."
+    assert (third[:12], fourth[:12]) == ("[3] Papineni", "[4] Vaswani,")
+    document = Document()
+    document.add_paragraph(text)
+    first, *_ = filled(saved(document))
+    names = "Papineni et al., 2002; Vaswani et al., 2017"
+    assert first == f"Scores ({names}) and words (see Vaswani et al., 2017)."
 
 
 def test_without_a_list_the_style_decides_the_form() -> None:

@@ -36,8 +36,8 @@ class ReferenceList:
         brackets: around a number in the text.
 
     Example:
-        >>> ReferenceList(None, (), 11).cited(12)
-        '[12]'
+        >>> ReferenceList(None, (), 11).cited(12, 14)
+        '[12, 14]'
     """
 
     heading: WordParagraph | None
@@ -87,9 +87,9 @@ class ReferenceList:
             return cls(heading, tuple(entries), numbers[-1], False, brackets)
         return cls(heading, tuple(entries), None)
 
-    def cited(self, number: int) -> str:
-        """What cites the entry of a number."""
-        return f"{self.brackets[0]}{number}{self.brackets[1]}"
+    def cited(self, *numbers: int) -> str:
+        """What cites the entries of some numbers."""
+        return f"{self.brackets[0]}{', '.join(map(str, numbers))}{self.brackets[1]}"
 
     def add(self, word: WordFile, references: list[FormattedReference]) -> None:
         """Add entries behind the last one, numbered on, in the form of that; where there is no list, make one.
