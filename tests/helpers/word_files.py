@@ -7,6 +7,7 @@ import json
 from typing import Any
 from xml.sax.saxutils import escape
 
+from docx import Document
 from docx.opc.constants import RELATIONSHIP_TYPE
 from docx.opc.packuri import PackURI
 from docx.opc.part import Part
@@ -22,6 +23,15 @@ def saved(document: Any) -> bytes:
     buffer = io.BytesIO()
     document.save(buffer)
     return buffer.getvalue()
+
+
+def draft_file(*paragraphs: str) -> bytes:
+    """A draft with a title and some paragraphs."""
+    document = Document()
+    document.add_paragraph("Neural translation", style="Title")
+    for paragraph in paragraphs:
+        document.add_paragraph(paragraph)
+    return saved(document)
 
 
 def add_runs(paragraph: Any, xml: str) -> None:

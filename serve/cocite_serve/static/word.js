@@ -85,7 +85,8 @@ function said(filled) {
   if (!count) return "Its gaps are not those of the text here, so that it cannot be finished: copy the finished text instead.";
   if (!filled) return "Papers that you use for its gaps are cited in a copy of the file.";
   if (filled === count) return count === 1 ? "Its gap has papers." : `All of its ${count} gaps have papers.`;
-  return `${filled} of its ${gapsInWords(count)} ${filled === 1 ? "has" : "have"} papers. The others stay as they are.`;
+  const others = count - filled === 1 ? "The other one stays as it is." : "The others stay as they are.";
+  return `${filled} of its ${count} gaps ${filled === 1 ? "has" : "have"} papers. ${others}`;
 }
 
 function paint() {
