@@ -192,7 +192,7 @@ def test_targets_on_a_phone_are_large_enough(page: Any) -> None:
     use(page, 0)
     page.get_by_text("Options", exact=True).click()
     page.get_by_role("button", name="References", exact=True).click()
-    expect(page.get_by_role("button", name="Download")).to_be_visible()
+    expect(page.get_by_role("button", name="Download", exact=True)).to_be_visible()
     assert page.evaluate(SMALL_TARGETS) == []
     page.get_by_role("button", name="Keyboard shortcuts").click()
     assert page.evaluate(SMALL_TARGETS) == []
