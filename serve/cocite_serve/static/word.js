@@ -138,4 +138,5 @@ export function setUpWord() {
   $("word_style").addEventListener("change", () => choice("reference_style", $("word_style").value));
   $("word_download").addEventListener("click", download);
   when(["draft", "choice"], paint);
+  when(["choice"], () => fail("")); // it was about the choices before
 }

@@ -141,6 +141,7 @@ def test_what_goes_wrong_is_said_beside_the_button_and_the_cards_stay(
     page.get_by_role("button", name=DOWNLOAD).click()
     expect(error).to_have_text("Use a paper for one of its gaps first: then it is cited in the file.")
     use(page, 0)
+    expect(error).to_be_hidden()
 
     def unknown(route: Any) -> None:
         body = route.request.post_data_json
