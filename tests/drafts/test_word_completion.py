@@ -155,6 +155,43 @@ def test_several_papers_of_a_gap() -> None:
     assert first == f"Scores ({names}) and words (see Vaswani et al., 2017)."
 
 
+LISTED = (
+    "[4] A. Vaswani et al. Attention is all you need. In NIPS, 2017.",
+    "[5] K. Papineni. A method that is called BLEU. 2002.",
+)
+
+
+@pytest.mark.parametrize(
+    ("entries", "style", "cited", "last"),
+    [
+        (LISTED, None, "Scores [6] and words [4].", "[6] Papineni"),
+        ([line[4:] for line in LISTED], None, "(Vaswani et al., 2017)", "Papineni, K."),
+        ([line[4:] for line in LISTED], "List Number", "Scores [3] and words [1].", "Papineni, K."),
+        ([LISTED[0].replace("2017", "").replace("Vaswani", "Lee")], None, "words [6].", "[6] Vaswani,"),
+        (["Vaswani, A. (n.d.) “Attention Is All You Need”."], None, "(Vaswani et al., 2017)", "Papineni, K."),
+        (
+            ["[4] BLEU, https://doi.org/10.3115/1073083.1073135"],
+            None,
+            "Scores [4] and words [5].",
+            "[5] Vaswani,",
+        ),
+    ],
+)
+def test_a_paper_that_the_list_has_is_not_added(
+    entries: list[str], style: str | None, cited: str, last: str
+) -> None:
+    document = Document()
+    document.add_paragraph("Scores [CIT] and words [CIT].")
+    document.add_paragraph("References", style="Heading 1")
+    for entry in entries:
+        document.add_paragraph(entry, style=style)
+    done, again = completed(saved(document), [BLEU, ATTENTION])
+    texts = [one.text for one in again.paragraphs]
+    assert texts[0].endswith(cited) or cited in texts[0]
+    assert texts[-1].startswith(last)
+    assert len(done.added) == len(texts) - 2 - len(entries)
+
+
 def test_without_a_list_the_style_decides_the_form() -> None:
     document = Document()
     document.add_paragraph("One [CIT].")

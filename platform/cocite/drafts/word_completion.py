@@ -55,7 +55,7 @@ def complete_word(
 def fill_word(
     data: bytes, draft: Draft, papers: Mapping[int, Sequence[PaperRecord]], style: ReferenceStyle
 ) -> Completion:
-    """Fill gaps with citations of papers, and add the reference of each of these papers to the list.
+    """Fill gaps with citations of papers, and add the references to the list that it lacks.
 
     Citations are numbers where the list is numbered, or where there is none and the style numbers references; else
     they are authors and year. All other parts of the file, and all other text, stay as they are.
@@ -85,7 +85,9 @@ def fill_word(
             chosen.append((number, papers[number], paragraph, start, end))
     cited = {paper.id: paper for _, papers_of_gap, *_ in chosen for paper in papers_of_gap}
     listed = ReferenceList.of(word, numbered=style.is_numbered)
-    numbers = {id_: number for number, id_ in enumerate(cited, (listed.last or 0) + 1)}
+    numbers = listed.numbers_of(list(cited.values()))
+    new = [id_ for id_ in cited if id_ not in numbers]
+    numbers |= {id_: number for number, id_ in enumerate(new, (listed.last or 0) + 1)}
     for _, papers_of_gap, paragraph, start, end in reversed(chosen):
         if listed.last is None:
             words = "; ".join(map(author_year, papers_of_gap))
@@ -95,7 +97,7 @@ def fill_word(
             words = listed.cited(*sorted({numbers[paper.id] for paper in papers_of_gap}))
         kept = kept_keys(paragraph.text[start:end])
         replace_text(paragraph, start, end, ", ".join([*kept, words]))
-    added = [replace(paper, abstract="") for paper in cited.values()]
+    added = [replace(cited[id_], abstract="") for id_ in new]
     references = style.references(added) if added else []
     if style.is_numbered:
         references = [_without_number(one, number) for number, one in enumerate(references, 1)]
