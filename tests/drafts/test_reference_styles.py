@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from cocite.corpus.records import PaperRecord
 from cocite.drafts import reference_styles
-from cocite.drafts.reference_styles import FormattedReference, ReferenceStyle, bundled_styles, by_id
+from cocite.drafts.reference_styles import FormattedReference, ReferenceStyle, by_id
 from cocite.errors import InputError, NotFoundError
 
 LEE = PaperRecord(
@@ -166,8 +166,8 @@ def test_what_citeproc_cannot_use(tmp_path: Path, text: str) -> None:
 
 
 def test_where_a_style_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(NotFoundError, match="harvard: no such file or style.*harvard-cite-them-right"):
-        ReferenceStyle.read("harvard")
+    with pytest.raises(NotFoundError, match="none: no such file or style.*some are acl"):
+        ReferenceStyle.read("none")
     with pytest.raises(InputError, match="is not a file"):
         ReferenceStyle.read(str(tmp_path))
     path = tmp_path / "own.csl.gz"
@@ -178,13 +178,25 @@ def test_where_a_style_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ReferenceStyle.read(str(path))
 
 
-def test_the_bundled_styles_are_known_by_their_names_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    [name, *_] = bundled_styles()
+def test_a_style_by_name_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / name).write_text("no style")
-    assert ReferenceStyle.bundled(name).references([LEE])
-    for other in ("own", f"../{name}", ""):
-        with pytest.raises(NotFoundError, match="no such file or style"):
-            ReferenceStyle.bundled(other)
+    (tmp_path / "ieee").write_text("no style")
+    assert ReferenceStyle.named("ieee").references([LEE])
+    with pytest.raises(InputError, match="not valid XML"):
+        ReferenceStyle.read("ieee")
+
+
+def test_a_number_stands_apart(tmp_path: Path) -> None:
+    number = '<text variable="citation-number" prefix="[" suffix="]"/>'
+    for layout, shown in (
+        (number, "[1]Trees"),
+        ('<text variable="citation-number" vertical-align="sup"/>', "1Trees"),
+        ('<text variable="citation-number" suffix="."/>', "1.Trees"),
+    ):
+        path = tmp_path / "own.csl"
+        path.write_text(style_of(LAYOUT.format(f'{layout}<text variable="title"/>')))
+        [reference, second] = ReferenceStyle.read(str(path)).references([PaperRecord("a", "Trees")] * 2)
+        assert reference.text == shown.replace("Trees", " Trees")
+        assert second.text == shown.replace("1", "2").replace("Trees", " Trees")
+    path.write_text(style_of(LAYOUT.format('<text variable="title"/>')))
+    assert ReferenceStyle.read(str(path)).references([PaperRecord("a", "1 tree")])[0].text == "1 tree"

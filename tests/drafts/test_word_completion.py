@@ -18,15 +18,16 @@ from cocite.corpus.records import PaperRecord
 from cocite.corpus.starter import starter_corpus
 from cocite.drafts.completion import Completion
 from cocite.drafts.reading import open_files
-from cocite.drafts.reference_styles import DEFAULT_STYLE, ReferenceStyle
-from cocite.drafts.word_completion import author_year, complete_word
+from cocite.drafts.reference_styles import ReferenceStyle
+from cocite.drafts.style_names import DEFAULT_STYLE
+from cocite.drafts.word_completion import author_year, complete_word, fill_word
 from cocite.errors import InputError
 
 CORPUS = starter_corpus()
 TITLES = CORPUS.papers.take("title", range(len(CORPUS)))
 ATTENTION = TITLES.index("Attention Is All You Need")
 BLEU = TITLES.index("BLEU: a Method for Automatic Evaluation of Machine Translation")
-HARVARD = ReferenceStyle.bundled(DEFAULT_STYLE)
+HARVARD = ReferenceStyle.named(DEFAULT_STYLE)
 NUMBERS = ReferenceStyle(style_of(BIBLIOGRAPHY).encode(), "en-US", "numbers")
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
@@ -132,6 +133,63 @@ def test_numbers_go_on_and_a_paper_has_one(style: ReferenceStyle) -> None:
     assert [line[:13] for line in text[-2:]] == ["[3] Papineni,", "[4] Vaswani, "]
     assert done.unfilled == (4,)
     assert len(text) == 7
+
+
+def test_several_papers_of_a_gap() -> None:
+    text = "Scores [CIT] and words (see [CIT])."
+    bleu, attention = CORPUS.papers_at([BLEU, ATTENTION])
+
+    def filled(data: bytes) -> list[str]:
+        draft = open_files({"a.docx": data}).draft
+        done = fill_word(data, draft, {1: [bleu, attention], 2: [attention]}, HARVARD)
+        assert (done.unfilled, len(done.added)) == ((), 2)
+        return [one.text for one in Document(io.BytesIO(done.document)).paragraphs]
+
+    first, *_, third, fourth = filled(numbered(text))
+    assert first == "Scores [3, 4] and words (see [4])."
+    assert (third[:12], fourth[:12]) == ("[3] Papineni", "[4] Vaswani,")
+    document = Document()
+    document.add_paragraph(text)
+    first, *_ = filled(saved(document))
+    names = "Papineni et al., 2002; Vaswani et al., 2017"
+    assert first == f"Scores ({names}) and words (see Vaswani et al., 2017)."
+
+
+LISTED = (
+    "[4] A. Vaswani et al. Attention is all you need. In NIPS, 2017.",
+    "[5] K. Papineni. A method that is called BLEU. 2002.",
+)
+
+
+@pytest.mark.parametrize(
+    ("entries", "style", "cited", "last"),
+    [
+        (LISTED, None, "Scores [6] and words [4].", "[6] Papineni"),
+        ([line[4:] for line in LISTED], None, "(Vaswani et al., 2017)", "Papineni, K."),
+        ([line[4:] for line in LISTED], "List Number", "Scores [3] and words [1].", "Papineni, K."),
+        ([LISTED[0].replace("2017", "").replace("Vaswani", "Lee")], None, "words [6].", "[6] Vaswani,"),
+        (["Vaswani, A. (n.d.) “Attention Is All You Need”."], None, "(Vaswani et al., 2017)", "Papineni, K."),
+        (
+            ["[4] BLEU, https://doi.org/10.3115/1073083.1073135"],
+            None,
+            "Scores [4] and words [5].",
+            "[5] Vaswani,",
+        ),
+    ],
+)
+def test_a_paper_that_the_list_has_is_not_added(
+    entries: list[str], style: str | None, cited: str, last: str
+) -> None:
+    document = Document()
+    document.add_paragraph("Scores [CIT] and words [CIT].")
+    document.add_paragraph("References", style="Heading 1")
+    for entry in entries:
+        document.add_paragraph(entry, style=style)
+    done, again = completed(saved(document), [BLEU, ATTENTION])
+    texts = [one.text for one in again.paragraphs]
+    assert texts[0].endswith(cited) or cited in texts[0]
+    assert texts[-1].startswith(last)
+    assert len(done.added) == len(texts) - 2 - len(entries)
 
 
 def test_without_a_list_the_style_decides_the_form() -> None:

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import pytest
 from docx import Document
-from helpers.word_files import add_notes, add_runs, add_sources, field_xml, saved, zotero
+from docx.oxml import parse_xml
+from docx.oxml.ns import nsdecls
+from helpers.word_files import (
+    add_notes,
+    add_properties,
+    add_runs,
+    add_sources,
+    bookmark_xml,
+    control_xml,
+    endnote_xml,
+    field_xml,
+    mendeley_tag,
+    saved,
+    zotero,
+)
 
 from cocite.corpus.starter import starter_corpus
 from cocite.drafts import word_fields
@@ -61,6 +75,89 @@ def test_fields_of_mendeley_give_one_paper_one_key() -> None:
     draft = read(document)
     assert cited(draft) == [("anonanother", 1), ("anonanother", 2), ("vaswani2017attention", 2)]
     assert len(draft.entries) == 2
+
+
+RECORD = (
+    "<record><rec-number>5</rec-number><ref-type name='Conference Paper'>47</ref-type><contributors><authors><author>"
+    "<style face='normal'>Vaswani, Ashish</style></author></authors></contributors><titles><title>"
+    "<style face='normal'>Attention Is All </style><style face='italic'>You Need</style></title></titles>"
+    "<dates><year>2017</year></dates><electronic-resource-num>10.1/Y</electronic-resource-num></record>"
+)
+ENDNOTE = (
+    f"<EndNote><Cite><Author>Vaswani</Author><Year>2017</Year><RecNum>5</RecNum>{RECORD}</Cite>"
+    "<Cite><Author>Lee</Author><Year>1999</Year><RecNum>6</RecNum></Cite></EndNote>"
+)
+
+
+@pytest.mark.parametrize("where", ["instruction", "data"])
+def test_fields_of_endnote(where: str) -> None:
+    document = Document()
+    paragraph = document.add_paragraph("We follow ")
+    text = "(Vaswani, 2017; Lee, 1999)"
+    add_runs(
+        paragraph,
+        endnote_xml(ENDNOTE, text)
+        if where == "data"
+        else field_xml(f" ADDIN EN.CITE {ENDNOTE}", text, piece=90),
+    )
+    draft = read(document)
+    assert [(one.title, one.year, one.doi, one.authors) for one in draft.entries] == [
+        ("Attention Is All You Need", 2017, "10.1/Y", ("Ashish Vaswani",))
+    ]
+    assert cited(draft) == [("vaswani2017attention", 1)]
+    [warning] = draft.warnings  # the second one has no record
+    assert warning.startswith("1 citation field could not be read")
+
+
+def test_controls_of_mendeley_cite() -> None:
+    document = Document()
+    run = "<w:r><w:t>(Vaswani, 2017)</w:t></w:r>"
+    add_runs(document.add_paragraph("We follow "), control_xml(mendeley_tag(ATTENTION, OTHER), run))
+    # A control of its own, around a paragraph.
+    last = document.add_paragraph()
+    around = parse_xml(control_xml(mendeley_tag(OTHER), "").replace("<w:sdt>", f"<w:sdt {nsdecls('w')}>"))
+    last._p.addprevious(around)
+    around[-1].append(last._p)
+    add_runs(document.add_paragraph(), control_xml("MENDELEY_BIBLIOGRAPHY", "<w:r><w:t>Vaswani.</w:t></w:r>"))
+    draft = read(document)
+    assert cited(draft) == [("vaswani2017attention", 1), ("anonanother", 1), ("anonanother", 2)]
+    assert draft.warnings == ()
+
+
+def test_bookmarks_of_zotero() -> None:
+    document = Document()
+    code = zotero(ATTENTION | {"abstract": "x" * 3_000}, OTHER).replace(" ADDIN ", "")
+    pieces = [code[at : at + 255] for at in range(0, len(code), 255)]
+    assert len(pieces) > 10, "so that their order is that of numbers, and not of letters"
+    named = {f"ZOTERO_BREF_aB3_{number}": piece for number, piece in enumerate(pieces, 1)}
+    add_properties(document, {"ZOTERO_PREF_1": "<data/>", **dict(reversed(named.items()))})
+    paragraph = document.add_paragraph("We follow ")
+    add_runs(paragraph, bookmark_xml("ZOTERO_BREF_aB3", "(Vaswani, 2017)") + bookmark_xml("_Toc1", "x"))
+    draft = read(document)
+    assert cited(draft) == [("vaswani2017attention", 1), ("anonanother", 1)]
+    assert draft.warnings == ()
+
+
+@pytest.mark.parametrize(
+    "xml",
+    [
+        control_xml("MENDELEY_CITATION_v3_!", "<w:r><w:t>(1)</w:t></w:r>"),
+        control_xml("MENDELEY_CITATION_v3_eyJh", "<w:r><w:t>(1)</w:t></w:r>"),
+        control_xml("MENDELEY_CITATION_v3_", "<w:r><w:t>(1)</w:t></w:r>"),
+        bookmark_xml("ZOTERO_BREF_none", "(1)"),
+        endnote_xml("", "(1)"),
+        endnote_xml("<EndNote>", "(1)"),
+        endnote_xml("<EndNote/>", "(1)"),
+        endnote_xml('<!DOCTYPE a [<!ENTITY b "c">]><EndNote><Cite>&b;</Cite></EndNote>', "(1)"),
+    ],
+)
+def test_what_a_control_a_bookmark_or_endnote_lacks_is_told(xml: str) -> None:
+    document = Document()
+    add_runs(document.add_paragraph("We follow "), xml)
+    draft = read(document)
+    assert (draft.entries, draft.citations) == ((), ())
+    [warning] = draft.warnings
+    assert warning.startswith("1 citation field could not be read")
 
 
 def test_sources_of_word_by_their_tags() -> None:

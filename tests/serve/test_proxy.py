@@ -284,7 +284,13 @@ def test_a_header_that_is_not_utf8_is_refused_and_an_id_replaced(name: bytes, st
 
 @pytest.mark.parametrize(
     ("path", "size", "status"),
-    [("/v1/draft", 200, 200), ("/v1/draft", 201, 413), ("/v1/draft/text", 200, 200), ("/v1/x", 101, 413)],
+    [
+        ("/v1/draft", 200, 200),
+        ("/v1/draft", 201, 413),
+        ("/v1/draft/text", 200, 200),
+        ("/v1/draft/finished", 200, 200),
+        ("/v1/x", 101, 413),
+    ],
 )
 def test_a_draft_may_be_larger(path: str, size: int, status: int) -> None:
     assert client(Proxy(PlainTextResponse("yes"))).post(path, content=b"x" * size).status_code == status

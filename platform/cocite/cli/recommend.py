@@ -151,8 +151,8 @@ def recommend(
         str | None,
         typer.Option(
             metavar="FILE|NAME",
-            help="Style of references in the report, or in the .docx of --write: a .csl file, or the name of one that "
-            "citeproc-py brings along, as harvard-cite-them-right.",
+            help="Style of references in the report, or in the .docx of --write: a .csl file, or a name of CSL's "
+            "public repository, or apa, acl, acm, chicago, harvard, ieee, nature or vancouver.",
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -173,8 +173,9 @@ def recommend(
     from cocite.drafts.library import Library
     from cocite.drafts.reading import find_draft, open_draft
     from cocite.drafts.reference_list import with_references
-    from cocite.drafts.reference_styles import DEFAULT_STYLE, ReferenceStyle, by_id
+    from cocite.drafts.reference_styles import ReferenceStyle, by_id
     from cocite.drafts.report import Report, printable
+    from cocite.drafts.style_names import DEFAULT_STYLE
     from cocite.drafts.suggestions import load_classifier, papers_of
     from cocite.drafts.suggestions import suggestions as suggested_sentences
     from cocite.drafts.writing import check_destination
@@ -290,7 +291,7 @@ def recommend(
             # The library for .docx is for these drafts alone.
             from cocite.drafts.word_completion import complete_word
 
-            reference_style = reference_style or ReferenceStyle.bundled(DEFAULT_STYLE)
+            reference_style = reference_style or ReferenceStyle.named(DEFAULT_STYLE)
             done = complete_word(path.read_bytes(), read, gaps, recommender.index.corpus, reference_style)
         else:
             done = complete(read, gaps, bibliography, recommender.index.corpus, cite_keys or "cocite")

@@ -1,4 +1,4 @@
-"""Puts the best paper of each gap into a draft: a changed copy, and a .bib file with the new entries."""
+"""Puts papers into the gaps of a draft: a changed copy, and a .bib file with the new entries."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class GapPaper:
-    """The paper that is put into a gap.
+    """A paper that is put into a gap.
 
     Attributes:
         paper: the paper.
@@ -118,22 +118,22 @@ def complete(
     taken = {*bibliography.entries, *(citation.key for citation in draft.citations)}
     new_keys = citation_keys([papers[row] for row in new], taken, keys_as)
     keys = own | dict(zip(new, new_keys, strict=True))
-    return fill(draft, {n: GapPaper(papers[row], keys[row], row not in own) for n, row in best.items()})
+    return fill(draft, {n: [GapPaper(papers[row], keys[row], row not in own)] for n, row in best.items()})
 
 
-def fill(draft: Draft, papers: Mapping[int, GapPaper]) -> Completion:
+def fill(draft: Draft, papers: Mapping[int, Sequence[GapPaper]]) -> Completion:
     """Fill gaps with the keys of papers.
 
     Args:
         draft: to fill.
-        papers: number of a gap, from 1 -> the paper for it.
+        papers: number of a gap, from 1 -> the papers for it, at least one.
 
     Raises:
         InputError: the draft's kind cannot be written.
 
     Example:
         >>> from cocite.drafts.reading import read_text
-        >>> fill(read_text("We parse [CIT].", "text"), {1: GapPaper(PaperRecord("a", "Trees"), "lee99")}).texts
+        >>> fill(read_text("We parse [CIT].", "text"), {1: [GapPaper(PaperRecord("a", "Trees"), "lee99")]}).texts
         {'': 'We parse [@lee99].'}
     """
     check_kind(draft, draft.file)
@@ -143,7 +143,7 @@ def fill(draft: Draft, papers: Mapping[int, GapPaper]) -> Completion:
         if number in papers:
             place = gap.place
             known = places.setdefault((place.file, place.start, place.end), (gap, {}))
-            known[1][papers[number].key] = None
+            known[1].update(dict.fromkeys(one.key for one in papers[number]))
     edits = [
         _Edit(
             gap.place.file,
@@ -153,7 +153,7 @@ def fill(draft: Draft, papers: Mapping[int, GapPaper]) -> Completion:
         )
         for gap, found in places.values()
     ]
-    added = {one.key: one.paper for _, one in sorted(papers.items()) if one.is_new}
+    added = {one.key: one.paper for number in sorted(papers) for one in papers[number] if one.is_new}
     new_bib = bib_name(draft)
     linked = False
     if added:

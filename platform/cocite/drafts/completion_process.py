@@ -6,7 +6,7 @@ import base64
 import json
 import posixpath
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from cocite.bounded_process import MEMORY, answer_apart, bound_process, error_an
 from cocite.corpus.records import PaperRecord
 from cocite.drafts.completion import Completion, GapPaper
 from cocite.drafts.limits import Budget
+from cocite.drafts.style_names import DEFAULT_STYLE
 from cocite.errors import InputError
 
 _PAPER: TypeAdapter[PaperRecord] = TypeAdapter(PaperRecord)
@@ -49,8 +50,9 @@ class FinishedDraft:
 def complete_apart(
     files: Mapping[str, bytes],
     main: str,
-    papers: Mapping[int, GapPaper],
+    papers: Mapping[int, Sequence[GapPaper]],
     *,
+    style: str = DEFAULT_STYLE,
     seconds: float,
     memory: int = MEMORY,
 ) -> FinishedDraft:
@@ -58,7 +60,8 @@ def complete_apart(
 
     Args:
         files, main: as of :func:`~cocite.drafts.reading.open_files`.
-        papers: number of a gap, from 1 -> the paper for it.
+        papers: number of a gap, from 1 -> the papers for it, at least one.
+        style: name of that of the references, which a .docx gets.
         seconds: that the work may take.
         memory: bytes that it may take.
 
@@ -68,7 +71,7 @@ def complete_apart(
 
     Example:
         >>> paper = GapPaper(PaperRecord("a", "On trees", year=1999), "lee99")
-        >>> complete_apart({"a.txt": b"We parse [CIT]."}, "", {1: paper}, seconds=60).files
+        >>> complete_apart({"a.txt": b"We parse [CIT]."}, "", {1: [paper]}, seconds=60).files
         {'a.txt': b'We parse [@lee99].'}
     """
     job = {
@@ -76,8 +79,10 @@ def complete_apart(
         "main": main,
         "papers": [
             [number, _PAPER.dump_python(one.paper, mode="json"), one.key, one.is_new]
-            for number, one in papers.items()
+            for number, found in papers.items()
+            for one in found
         ],
+        "style": style,
         "seconds": seconds,
         "memory": memory,
     }
@@ -92,17 +97,16 @@ def completion_job(job: Mapping[str, Any]) -> dict[str, Any]:
     """What :func:`complete_apart` gets back: the finished draft, or why there is none.
 
     Example:
-        >>> job = {"files": {"a.pdf": ""}, "main": "", "papers": [], "seconds": 5, "memory": MEMORY}
+        >>> job = {"files": {"a.pdf": ""}, "main": "", "papers": [], "style": "", "seconds": 5, "memory": MEMORY}
         >>> "error" in completion_job(job)
         True
     """
     try:
         files = {name: base64.b64decode(data) for name, data in job["files"].items()}
-        papers = {
-            number: GapPaper(_PAPER.validate_python(paper), key, is_new)
-            for number, paper, key, is_new in job["papers"]
-        }
-        done, made = _completed(files, job["main"], papers, job["seconds"])
+        papers: dict[int, list[GapPaper]] = {}
+        for number, paper, key, is_new in job["papers"]:
+            papers.setdefault(number, []).append(GapPaper(_PAPER.validate_python(paper), key, is_new))
+        done, made = _completed(files, job["main"], papers, job["style"], job["seconds"])
         diff = done.diff()
     except InputError as error:
         return error_answer(error)
@@ -119,7 +123,11 @@ def completion_job(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _completed(
-    files: Mapping[str, bytes], main: str, papers: Mapping[int, GapPaper], seconds: float
+    files: Mapping[str, bytes],
+    main: str,
+    papers: Mapping[int, Sequence[GapPaper]],
+    style: str,
+    seconds: float,
 ) -> tuple[Completion, dict[str, bytes]]:
     """A draft with its gaps filled, and the files that change, by the names under which they were given."""
     from cocite.drafts.archives import repacked, unpacked
@@ -132,12 +140,12 @@ def _completed(
     draft = opened.draft
     names = {inner_path(name): name for name in files}
     if draft.kind == "docx":
-        from cocite.drafts.reference_styles import DEFAULT_STYLE, ReferenceStyle
+        from cocite.drafts.reference_styles import ReferenceStyle
         from cocite.drafts.word_completion import fill_word
 
         name = names[posixpath.join(opened.folder, draft.file)]
-        chosen = {number: one.paper for number, one in papers.items()}
-        done = fill_word(files[name], draft, chosen, ReferenceStyle.bundled(DEFAULT_STYLE))
+        chosen = {number: [one.paper for one in found] for number, found in papers.items()}
+        done = fill_word(files[name], draft, chosen, ReferenceStyle.named(style))
         return done, {name: done.document}
     done = fill(draft, papers)
     [archive, *others] = files

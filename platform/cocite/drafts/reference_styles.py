@@ -13,7 +13,7 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,12 +24,13 @@ from cocite.corpus.importers.files import InputFile
 from cocite.corpus.importers.xml_records import xml_records
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.streams import SourcePosition
-from cocite.errors import InputError, NotFoundError, nearest
+from cocite.drafts.style_names import style_file
+from cocite.errors import InputError
 
-DEFAULT_STYLE = "harvard-cite-them-right"
-"""citeproc-py brings it along."""
 MAX_BYTES = 1 << 20
 """Bytes of a style; the longest of the public ones have a sixth of it."""
+_KEPT = 64
+"""Styles that are kept in memory once they were asked for by name."""
 _LOCALE = re.compile(r"[a-z]{2}(?:-[A-Z]{2})?")
 _FORMS = {
     "Italic": ("<i>", "</i>", "*"),
@@ -53,6 +54,7 @@ _HTML, _MARKDOWN = (
 )
 """Sign -> what stands for it."""
 _SIGNS = re.compile(f"([{''.join(_HTML)}])")
+_OPEN, _CLOSE = "".join([*_HTML][::2]), "".join([*_HTML][1::2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +125,9 @@ class ReferenceStyle:
         where: the style's name, for errors.
 
     Example:
-        >>> style = ReferenceStyle.read("harvard-cite-them-right")
+        >>> style = ReferenceStyle.read("ieee")
         >>> style.references([PaperRecord("a", "Trees", year=1999, authors=("Ann Lee",))])[0].text
-        'Lee, A. (1999) “Trees”.'
+        '[1] A. Lee, “Trees”, 1999.'
     """
 
     def __init__(self, data: bytes, locale: str, where: str) -> None:
@@ -139,31 +141,29 @@ class ReferenceStyle:
 
     @classmethod
     def read(cls, style: str) -> ReferenceStyle:
-        """Read a ``.csl`` file, or a style that citeproc-py brings along, by its name.
+        """Read a ``.csl`` file, or a style by its name.
 
         Raises:
             InputError: the file is no style of CSL, has no bibliography, or is too large.
             NotFoundError: there is neither such a file nor such a style.
         """
         path = Path(style)
-        return cls._of(path, style) if path.exists() else cls.bundled(style)
+        return cls._of(path, style) if path.exists() else cls.named(style)
 
     @classmethod
-    @cache
-    def bundled(cls, name: str) -> ReferenceStyle:
-        """A style that citeproc-py brings along, by its name.
+    @lru_cache(_KEPT)
+    def named(cls, name: str) -> ReferenceStyle:
+        """A style by its name, see :func:`~cocite.drafts.style_names.style_file`.
 
         Raises:
+            InputError: it has no bibliography.
             NotFoundError: there is no such style.
 
         Example:
-            >>> ReferenceStyle.bundled("harvard-cite-them-right").is_numbered
+            >>> ReferenceStyle.named("harvard").is_numbered
             False
         """
-        styles = bundled_styles()
-        if name not in styles:
-            raise NotFoundError("no such file or style", where=name, hint=nearest(name, styles))
-        return cls._of(styles[name], name)
+        return cls._of(style_file(name), name)
 
     @classmethod
     def _of(cls, path: Path, style: str) -> ReferenceStyle:
@@ -211,20 +211,10 @@ class ReferenceStyle:
                 where=self.where,
                 hint="try another style",
             ) from error
-        return [FormattedReference(" ".join(entry.split())) for entry in made]
-
-
-@cache
-def bundled_styles() -> dict[str, Path]:
-    """Name -> file of each style that citeproc-py brings along.
-
-    Example:
-        >>> "harvard-cite-them-right" in bundled_styles()
-        True
-    """
-    import citeproc
-
-    return {file.stem: file for file in sorted(Path(citeproc.STYLES_PATH).glob("*.csl"))}
+        found = [" ".join(entry.split()) for entry in made]
+        if self.is_numbered:
+            found = [_apart(entry, number) for number, entry in enumerate(found, 1)]
+        return [FormattedReference(entry) for entry in found]
 
 
 def by_id(style: ReferenceStyle, papers: Sequence[PaperRecord]) -> dict[str, FormattedReference]:
@@ -233,6 +223,12 @@ def by_id(style: ReferenceStyle, papers: Sequence[PaperRecord]) -> dict[str, For
     return dict(
         zip(once, style.references([replace(paper, abstract="") for paper in once.values()]), strict=True)
     )
+
+
+def _apart(reference: str, number: int) -> str:
+    """A reference with a space behind its number: citeproc-py leaves it to the reader to set the two apart."""
+    label = re.match(rf"[{_OPEN}\[(]*{number}(?!\d)[{_CLOSE}\]).:]*+(?=\S)", reference)
+    return reference if label is None else f"{label[0]} {reference[label.end() :]}"
 
 
 def _marker(number: int) -> Callable[[object], str]:

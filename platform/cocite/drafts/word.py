@@ -20,7 +20,7 @@ def read_docx(data: bytes, name: str, *, budget: Budget) -> Draft:
 
     The paragraph of the style *Title* is the title, those of the styles *Heading 1* and so on are headings.
     Places count paragraphs, from 1; their characters are those of the file's text, as :class:`WordParagraph` has it.
-    What fields of Zotero, Mendeley or Word cite are the draft's citations, with entries for them.
+    What citations of Zotero, Mendeley, EndNote or Word cite are the draft's citations, with entries for them.
 
     Raises:
         InputError: the file is no .docx, has no text, or unpacks to more than the limits allow.

@@ -1,4 +1,4 @@
-"""Puts the best paper of each gap into a .docx file, as text, and its reference into the printed list."""
+"""Puts citations of papers into the gaps of a .docx file, as text, and their references into the printed list."""
 
 from __future__ import annotations
 
@@ -47,13 +47,15 @@ def complete_word(
     """
     best = {gap.number: gap.papers[0].row for gap in advice if gap.papers}
     papers = corpus.papers_at(list(best.values()))
-    return fill_word(data, draft, dict(zip(best, papers, strict=True)), style)
+    return fill_word(
+        data, draft, {number: [paper] for number, paper in zip(best, papers, strict=True)}, style
+    )
 
 
 def fill_word(
-    data: bytes, draft: Draft, papers: Mapping[int, PaperRecord], style: ReferenceStyle
+    data: bytes, draft: Draft, papers: Mapping[int, Sequence[PaperRecord]], style: ReferenceStyle
 ) -> Completion:
-    """Fill gaps with citations of papers, and add the reference of each of these papers to the list.
+    """Fill gaps with citations of papers, and add the references to the list that it lacks.
 
     Citations are numbers where the list is numbered, or where there is none and the style numbers references; else
     they are authors and year. All other parts of the file, and all other text, stay as they are.
@@ -61,7 +63,7 @@ def fill_word(
     Args:
         data: of the .docx file.
         draft: read from it.
-        papers: number of a gap, from 1 -> the paper for it.
+        papers: number of a gap, from 1 -> the papers for it, at least one.
         style: of the references.
 
     Raises:
@@ -81,19 +83,21 @@ def fill_word(
         paragraph, start, end = _found(word, gap.place)
         if can_replace(paragraph, start, end):
             chosen.append((number, papers[number], paragraph, start, end))
-    cited = {paper.id: paper for _, paper, *_ in chosen}
+    cited = {paper.id: paper for _, papers_of_gap, *_ in chosen for paper in papers_of_gap}
     listed = ReferenceList.of(word, numbered=style.is_numbered)
-    numbers = {id_: number for number, id_ in enumerate(cited, (listed.last or 0) + 1)}
-    for _, paper, paragraph, start, end in reversed(chosen):
+    numbers = listed.numbers_of(list(cited.values()))
+    new = [id_ for id_ in cited if id_ not in numbers]
+    numbers |= {id_: number for number, id_ in enumerate(new, (listed.last or 0) + 1)}
+    for _, papers_of_gap, paragraph, start, end in reversed(chosen):
         if listed.last is None:
-            words = author_year(paper)
+            words = "; ".join(map(author_year, papers_of_gap))
             within = paragraph.text[:start]
             words = words if within.rfind("(") > within.rfind(")") else f"({words})"
         else:
-            words = listed.cited(numbers[paper.id])
+            words = listed.cited(*sorted({numbers[paper.id] for paper in papers_of_gap}))
         kept = kept_keys(paragraph.text[start:end])
         replace_text(paragraph, start, end, ", ".join([*kept, words]))
-    added = [replace(paper, abstract="") for paper in cited.values()]
+    added = [replace(cited[id_], abstract="") for id_ in new]
     references = style.references(added) if added else []
     if style.is_numbered:
         references = [_without_number(one, number) for number, one in enumerate(references, 1)]

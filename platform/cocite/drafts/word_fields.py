@@ -1,31 +1,34 @@
-"""What the fields of a .docx file cite: those of Zotero and Mendeley, which hold CSL-JSON, and Word's own.
+"""What the citations of a .docx file cite that are not plain text: those of Zotero, Mendeley, EndNote and Word.
 
-Zotero writes ``ADDIN ZOTERO_ITEM CSL_CITATION {…}`` and Mendeley ``ADDIN CSL_CITATION {…}``. Word's ``CITATION Lee99``
-names a source of the document, which is kept as XML in a part of its own.
+Zotero writes ``ADDIN ZOTERO_ITEM CSL_CITATION {…}`` and Mendeley ``ADDIN CSL_CITATION {…}``, with CSL-JSON in them, and
+EndNote ``ADDIN EN.CITE <EndNote>…`` with its own XML. Word's ``CITATION Lee99`` names a source of the document, which
+is kept as XML in a part of its own. :mod:`cocite.drafts.word_codes` says where else such codes stand.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from docx.oxml import parse_xml
-from docx.oxml.ns import qn
 
 from cocite.corpus.bibtex import citation_keys
 from cocite.corpus.cleaning import repair
 from cocite.corpus.importers.csl import paper_of_item
+from cocite.corpus.importers.endnote import paper_of_record
 from cocite.corpus.importers.values import FieldError, bare_doi, objects
 from cocite.corpus.records import PaperRecord
 from cocite.drafts.draft import Citation, Place
 from cocite.drafts.limits import MAX_CITED, MAX_FIELD, MAX_FIELDS, Budget
-from cocite.drafts.word_text import WordFile, WordParagraph, children
+from cocite.drafts.word_codes import citation_codes
+from cocite.drafts.word_text import WordFile, WordParagraph
 
 _CSL = re.compile(r"\s*ADDIN\s+(?:ZOTERO_ITEM\s+)?CSL_CITATION\s*(?=\{)")
 _CITATION = re.compile(r"\s*CITATION\s")
+_ENDNOTE = re.compile(r"\s*ADDIN\s+EN\.CITE(?![.\w])\s*")
 _WORDS = re.compile(r'"([^"]*)"|(\S+)')
 _SOURCES = "{http://schemas.openxmlformats.org/officeDocument/2006/bibliography}"
 _NAMESPACE = _SOURCES[1:-1].encode()
@@ -38,7 +41,7 @@ _TITLE, _AUTHORS = 2_000, 20
 def cited_by_fields(
     word: WordFile, name: str, budget: Budget
 ) -> tuple[tuple[Citation, ...], tuple[PaperRecord, ...], tuple[str, ...]]:
-    """What a file's fields cite.
+    """What a file's fields, content controls and bookmarks cite.
 
     Args:
         word: the file.
@@ -52,15 +55,20 @@ def cited_by_fields(
     sources = _sources(word)
     found: list[tuple[WordParagraph, PaperRecord]] = []
     count = unread = 0
-    for paragraph, instruction in _instructions(word):
+    for paragraph, instruction in citation_codes(word):
         budget.check_time()
-        is_csl = _CSL.match(instruction)
-        if not is_csl and not _CITATION.match(instruction):
+        is_csl, is_endnote = _CSL.match(instruction), _ENDNOTE.match(instruction)
+        if not (is_csl or is_endnote or _CITATION.match(instruction)):
             continue
         count += 1
         papers: list[PaperRecord | None] = [None]
         if count <= MAX_FIELDS and len(instruction) <= MAX_FIELD:
-            papers = _items(instruction, is_csl.end()) if is_csl else _named(instruction, sources)
+            if is_csl:
+                papers = _items(instruction, is_csl.end())
+            elif is_endnote:
+                papers = _records(instruction[is_endnote.end() :])
+            else:
+                papers = _named(instruction, sources)
         unread += None in papers
         found += [(paragraph, paper) for paper in papers if paper is not None]
     # Mendeley numbers what is cited anew in each field, so that an item's own id says nothing.
@@ -90,39 +98,6 @@ def cited_by_fields(
     )
 
 
-def _instructions(word: WordFile) -> Iterator[tuple[WordParagraph, str]]:
-    """The instruction of each field, and the paragraph in which it begins; fields may lie within one another."""
-    # Those of a note have nothing to do with the field that the note stands in.
-    fields: dict[str, list[_Field]] = {}
-    for paragraph in word.paragraphs:
-        stack = fields.setdefault(paragraph.note, [])
-        for element in children(paragraph.element):
-            if element.tag == qn("w:fldSimple"):
-                yield paragraph, element.get(qn("w:instr"), "")
-            elif element.tag == qn("w:fldChar"):
-                kind = element.get(qn("w:fldCharType"))
-                if kind == "begin":
-                    stack.append(_Field(paragraph))
-                elif stack and kind == "separate":
-                    stack[-1].is_read = True
-                elif stack and kind == "end":
-                    field = stack.pop()
-                    yield field.paragraph, "".join(field.parts)
-            elif element.tag == qn("w:instrText") and stack and not stack[-1].is_read:
-                stack[-1].parts.append(element.text or "")
-
-
-class _Field:
-    """A field whose end has not come yet."""
-
-    __slots__ = ("is_read", "paragraph", "parts")
-
-    def __init__(self, paragraph: WordParagraph) -> None:
-        self.paragraph = paragraph
-        self.parts: list[str] = []
-        self.is_read = False
-
-
 def _items(instruction: str, start: int) -> list[PaperRecord | None]:
     """The papers of a field that holds CSL-JSON; None for what cannot be read."""
     try:
@@ -132,6 +107,17 @@ def _items(instruction: str, start: int) -> list[PaperRecord | None]:
     except (ValueError, RecursionError, FieldError):
         return [None]
     return [_item(item.get("itemData")) for item in items]
+
+
+def _records(text: str) -> list[PaperRecord | None]:
+    """The papers of a field of EndNote; None for one without a record."""
+    try:
+        root = parse_xml(text.encode())
+    except (ValueError, SyntaxError):  # what lxml raises is a SyntaxError
+        return [None]
+    records = (cite.find("record") for cite in root.iter("Cite"))
+    papers = (None if record is None else _kept(paper_of_record(record)) for record in records)
+    return [paper if paper and (paper.title or paper.doi) else None for paper in papers] or [None]
 
 
 def _item(data: Any) -> PaperRecord | None:

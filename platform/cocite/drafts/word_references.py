@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,9 @@ from typing import Any
 from docx.oxml import OxmlElement, parse_xml
 from docx.oxml.ns import qn
 
+from cocite.corpus.articles.printed_names import plain
+from cocite.corpus.articles.printed_titles import possible_titles, printed_dois
+from cocite.corpus.records import PaperRecord
 from cocite.drafts.blocks import references_range
 from cocite.drafts.gaps import text_gaps
 from cocite.drafts.reference_styles import FormattedReference
@@ -36,8 +40,8 @@ class ReferenceList:
         brackets: around a number in the text.
 
     Example:
-        >>> ReferenceList(None, (), 11).cited(12)
-        '[12]'
+        >>> ReferenceList(None, (), 11).cited(12, 14)
+        '[12, 14]'
     """
 
     heading: WordParagraph | None
@@ -87,9 +91,35 @@ class ReferenceList:
             return cls(heading, tuple(entries), numbers[-1], False, brackets)
         return cls(heading, tuple(entries), None)
 
-    def cited(self, number: int) -> str:
-        """What cites the entry of a number."""
-        return f"{self.brackets[0]}{number}{self.brackets[1]}"
+    def cited(self, *numbers: int) -> str:
+        """What cites the entries of some numbers."""
+        return f"{self.brackets[0]}{', '.join(map(str, numbers))}{self.brackets[1]}"
+
+    def numbers_of(self, papers: Sequence[PaperRecord]) -> dict[str, int]:
+        """Id of each paper that the list has already -> the number of its entry; 0 where entries have none.
+
+        A paper is known by its DOI, or by its whole title beside its year or the name of an author.
+        """
+        found: dict[str, int] = {}
+        for at, entry in enumerate(self.entries):
+            label = _LABEL.match(entry.text)
+            if self.last is None:
+                number = 0
+            elif self.is_automatic:
+                number = self.last - (len(self.entries) - 1 - at)
+            elif label:
+                number = int(label["number"])
+            else:
+                continue
+            titles = {_letters(one.text) for one in possible_titles(entry.text)}
+            dois = {one.text.lower() for one in printed_dois(entry.text)}
+            words = _words(entry.text)
+            for paper in papers:
+                names = {words_of_name[-1] for name in paper.authors if (words_of_name := _words(name))}
+                near = str(paper.year) in words or names & {*words}
+                if paper.doi.lower() in dois or (_letters(paper.title) in titles and near):
+                    found.setdefault(paper.id, number)
+        return found
 
     def add(self, word: WordFile, references: list[FormattedReference]) -> None:
         """Add entries behind the last one, numbered on, in the form of that; where there is no list, make one.
@@ -121,6 +151,14 @@ class ReferenceList:
             _at_end(word.document.element.body, made)
         else:
             _behind(word, model or self.heading, made)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", plain(text))
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"\W+", "", text).casefold()
 
 
 def _automatic(word: WordFile, entries: list[WordParagraph]) -> tuple[int, str] | None:

@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 
 from cocite.config import Settings
 from cocite.corpus.bibtex import KeyForm
-from cocite_serve.http.query_fields import KEY_FORMS, StyleName
+from cocite_serve.http.query_fields import KEY_FORMS, STYLE_NAMES, StyleName
 from cocite_serve.settings import Limits
 
 LIMITS = Limits()
@@ -141,5 +141,6 @@ class BibtexArguments(Settings):
     )
     cite_keys: KeyForm = Field(default="cocite", description=f"Form of keys: {KEY_FORMS}")
     style: StyleName | None = Field(
-        default=None, description="Style of CSL in which each reference is given as text, too. Default: none."
+        default=None,
+        description=f"Style in which each reference is given as text, too: {STYLE_NAMES} Default: none.",
     )

@@ -219,7 +219,7 @@ class Tools:
         ids = list(dict.fromkeys(asked.ids))
         records = self._papers.records(ids)
         keys = bibtex.citation_keys(records, form=asked.cite_keys)
-        made = [] if asked.style is None else ReferenceStyle.bundled(asked.style).references(records)
+        made = [] if asked.style is None else ReferenceStyle.named(asked.style).references(records)
         return Bibliography(
             bibtex=bibtex.entries(records, keys),
             keys=[CitationKey(id=id_, key=key) for id_, key in zip(ids, keys, strict=True)],

@@ -15,7 +15,8 @@ from cocite_serve.http.problem_body import overloaded, problem
 
 DRAFT_PATH = "/v1/draft"
 DRAFT_TEXT_PATH = "/v1/draft/text"
-DRAFT_PATHS = (DRAFT_PATH, DRAFT_TEXT_PATH)
+DRAFT_FINISHED_PATH = "/v1/draft/finished"
+DRAFT_PATHS = (DRAFT_PATH, DRAFT_TEXT_PATH, DRAFT_FINISHED_PATH)
 """The paths whose bodies have a limit of their own."""
 
 

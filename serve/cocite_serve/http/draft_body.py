@@ -1,4 +1,4 @@
-"""Parses the body of ``/v1/draft``, which may be large, at a cost that its size alone bounds."""
+"""Parses the body of a draft, which may be large, at a cost that its size alone bounds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cocite.errors import InputError
 Request = TypeVar("Request", bound=BaseModel)
 
 _FIELDS = 100
-"""Fields of the request, or of a file, whose values are looked at."""
+"""Fields of the request, or of a value of a list in it, whose values are looked at."""
 
 
 def parse_draft(body: bytes, media_type: str, most: int, model: type[Request]) -> Request:
@@ -25,7 +25,7 @@ def parse_draft(body: bytes, media_type: str, most: int, model: type[Request]) -
     Args:
         body: of the request.
         media_type: of the body.
-        most: values that a field may have.
+        most: values that a field may have, and the objects of a list in it together.
         model: of the request.
 
     Raises:
@@ -59,9 +59,13 @@ def _check_lengths(value: dict[str, Any], most: int) -> None:
     for name, part in value.items():
         if isinstance(part, list | dict) and len(part) > most:
             raise InputError(f"at most {most:,} values are allowed, got {len(part):,}", where=name[:100])
-    files = value.get("files")
-    for number, file in enumerate(files if isinstance(files, list) else ()):
-        if isinstance(file, dict) and len(file) > _FIELDS:
-            raise InputError(
-                f"at most {_FIELDS} fields are allowed, got {len(file):,}", where=f"files.{number}"
-            )
+        inner = 0
+        for number, one in enumerate(part if isinstance(part, list) else ()):
+            if not isinstance(one, dict):
+                continue
+            where = f"{name[:100]}.{number}"
+            if len(one) > _FIELDS:
+                raise InputError(f"at most {_FIELDS} fields are allowed, got {len(one):,}", where=where)
+            inner += sum(len(each) for each in one.values() if isinstance(each, list | dict))
+            if inner > most:
+                raise InputError(f"at most {most:,} values within it are allowed", where=name[:100])

@@ -81,7 +81,9 @@ class DraftLines(AnswerLines):
             others = [id_ for id_ in found.cited_ids if id_ not in {*asked.like, *asked.dislike}]
             options["like"] = [*asked.like, *others][: limits.seeds]
         self._reader, self._marks = reader, LibraryMarks(asked.have)
-        self._sent = (asked.files, asked.main) if asked.finished else None  # the files of others are not held
+        # The files of others are not held.
+        self._sent = (asked.files, asked.main) if asked.finished else None
+        self._style = asked.style
         self._best: dict[int, tuple[PaperRecord, str]] = {}
         self._request_of_gaps = RecommendRequest(
             **options,
@@ -175,11 +177,11 @@ class DraftLines(AnswerLines):
         # Another release's paper may be unknown to this one's corpus.
         whole = {paper.id: paper for paper in corpus.corpus.papers_at(rows[rows >= 0])}
         papers = {
-            number: GapPaper(whole.get(paper.id, paper), key, paper.id not in self._found.own_keys)
+            number: [GapPaper(whole.get(paper.id, paper), key, paper.id not in self._found.own_keys)]
             for number, (paper, key) in sorted(self._best.items())
         }
         try:
-            return await self._reader.finish(*self._sent, papers), None
+            return await self._reader.finish(*self._sent, papers, self._style), None
         except Exception as error:
             _, _, problem = await self.refusal(error)
             return None, Problem.model_validate_json(problem)

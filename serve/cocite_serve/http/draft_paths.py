@@ -1,4 +1,4 @@
-"""The paths ``/v1/draft`` and ``/v1/draft/text``.
+"""The paths ``/v1/draft``, ``/v1/draft/text`` and ``/v1/draft/finished``.
 
 A module that FastAPI reads must not postpone its annotations: no ``from __future__ import annotations`` here.
 """
@@ -7,11 +7,19 @@ from fastapi import APIRouter, FastAPI, Request
 
 from cocite.drafts.limits import MAX_FILES
 from cocite_serve.http.batch import JSON, NDJSON, LineResponse
-from cocite_serve.http.body_limit import DRAFT_PATH, DRAFT_TEXT_PATH
+from cocite_serve.http.body_limit import DRAFT_FINISHED_PATH, DRAFT_PATH, DRAFT_TEXT_PATH
 from cocite_serve.http.draft_body import parse_draft
 from cocite_serve.http.draft_lines import DraftLines
 from cocite_serve.http.draft_reading import DraftReader
-from cocite_serve.http.draft_schemas import DraftLine, DraftRequest, DraftText, DraftTextRequest
+from cocite_serve.http.draft_schemas import (
+    MAX_CHOSEN,
+    DraftFinishRequest,
+    DraftLine,
+    DraftRequest,
+    DraftText,
+    DraftTextRequest,
+    Finished,
+)
 from cocite_serve.http.openapi import refusals
 from cocite_serve.http.request_context import current
 from cocite_serve.http.service import Service
@@ -19,6 +27,7 @@ from cocite_serve.http.service import Service
 SCHEMAS = "#/components/schemas/"
 REQUEST = {"$ref": f"{SCHEMAS}DraftRequest"}
 TEXT_REQUEST = {"$ref": f"{SCHEMAS}DraftTextRequest"}
+FINISH_REQUEST = {"$ref": f"{SCHEMAS}DraftFinishRequest"}
 KINDS = {
     "draft": f"{SCHEMAS}DraftHead",
     "gap": f"{SCHEMAS}GapLine",
@@ -37,6 +46,7 @@ def draft_router(app: FastAPI, service: Service) -> APIRouter:
     router = APIRouter(tags=["recommend"])
     limits = service.settings.limits
     most = max(MAX_FILES, limits.exclude, limits.weights, limits.seeds, limits.have)
+    most_chosen = max(MAX_FILES, MAX_CHOSEN * limits.draft_gaps)
     reader = DraftReader(service)
 
     @router.post(
@@ -78,5 +88,21 @@ def draft_router(app: FastAPI, service: Service) -> APIRouter:
         asked = parse_draft(body, request.headers.get("content-type", ""), most, DraftTextRequest)
         del body
         return await reader.text(asked, service.current().papers)
+
+    @router.post(
+        DRAFT_FINISHED_PATH,
+        summary="A draft with the papers in its gaps that its author chose",
+        description="Puts the papers of `chosen` into the gaps of a draft, or a LaTeX project, sent again: their keys, "
+        "with a `.bib` of the new entries, or in a `.docx` citations as text, with references in its list. Gaps are "
+        "numbered as in `/v1/draft`, and in the text of `/v1/draft/text`. Nothing of it is kept. The body may have "
+        f"{limits.draft_bytes:,} bytes.",
+        responses=refusals(422, 504),
+        openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": FINISH_REQUEST}}}},
+    )
+    async def finished(request: Request) -> Finished:
+        body = b"".join([part async for part in request.stream()])
+        asked = parse_draft(body, request.headers.get("content-type", ""), most_chosen, DraftFinishRequest)
+        del body
+        return await reader.finish_chosen(asked, service.current().papers)
 
     return router

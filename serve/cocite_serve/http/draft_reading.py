@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,19 +12,17 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from cocite.drafts.advice import CitedPaper, Companion, cited_papers, companions
-from cocite.drafts.bibliography import Bibliography
 from cocite.drafts.completion import GapPaper
-from cocite.drafts.completion_process import complete_apart
 from cocite.drafts.draft import Draft, Gap
 from cocite.drafts.draft_text import draft_text
-from cocite.drafts.reader_process import ReadDraft, read_apart
-from cocite.drafts.reading import require_known
-from cocite.drafts.reference_list import with_references
 from cocite.drafts.suggestions import has_classifier
 from cocite.errors import InputError
+from cocite_serve.http.draft_files import own_keys, read_files, with_cited
+from cocite_serve.http.draft_finishing import NOT_WRITTEN, check_choices, chosen_draft, finished_draft
 from cocite_serve.http.draft_schemas import (
     CitedOut,
     DraftFile,
+    DraftFinishRequest,
     DraftRequest,
     DraftText,
     DraftTextRequest,
@@ -122,7 +119,7 @@ class DraftReader:
         found = await self._in_turn(found_draft, request, papers, limits, model)
         check_options(request, limits, found.year)  # of the draft's own year, where the request has none
         if request.finished and found.draft.kind == "pdf":
-            raise InputError("a .pdf draft is read, and not written; send its source", where="finished")
+            raise InputError(NOT_WRITTEN, where="finished")
         return found
 
     @contextmanager
@@ -134,19 +131,33 @@ class DraftReader:
         finally:
             self.held -= 1
 
-    async def finish(self, sent: list[DraftFile], main: str, papers: Mapping[int, GapPaper]) -> Finished:
+    async def finish(
+        self, sent: list[DraftFile], main: str, papers: Mapping[int, Sequence[GapPaper]], style: str
+    ) -> Finished:
         """A draft with papers in its gaps.
 
         Args:
-            sent, main: as of the request.
-            papers: number of a gap, from 1 -> the paper for it.
+            sent, main, style: as of the request.
+            papers: number of a gap, from 1 -> the papers for it.
 
         Raises:
             InputError: it cannot be written, or is above a limit.
             OverloadedError: too many drafts wait.
             TooSlowError: it took longer than a request may.
         """
-        return await self._in_turn(finished_draft, sent, main, papers, self._service.settings.limits)
+        return await self._in_turn(finished_draft, sent, main, papers, style, self._service.settings.limits)
+
+    async def finish_chosen(self, request: DraftFinishRequest, papers: Papers) -> Finished:
+        """A draft with the papers in its gaps that its author chose.
+
+        Raises:
+            InputError: it cannot be read or written, or is above a limit, or a choice is none.
+            OverloadedError: too many drafts wait.
+            TooSlowError: it took longer than a request may.
+        """
+        limits = self._service.settings.limits
+        check_choices(request, papers, limits)
+        return await self._in_turn(chosen_draft, request, papers, limits)
 
     async def text(self, request: DraftTextRequest, papers: Papers) -> DraftText:
         """The text of a draft, and what it cites among some papers.
@@ -189,7 +200,7 @@ def found_draft(
         InputError: it is none, or is above a limit; ``where`` is the field of the request.
     """
     suggest = None if model is None or not request.suggest else (model, request.suggest)
-    read = _read(request.files, request.main, request.bib, limits, suggest=suggest)
+    read = read_files(request.files, request.main, request.bib, limits, suggest=suggest)
     draft = read.draft
     if len(draft.gaps) > limits.draft_gaps:
         raise InputError(
@@ -198,18 +209,16 @@ def found_draft(
         )
     if not (draft.gaps or draft.cites or request.suggest):
         raise InputError("the draft has neither gaps nor citations; mark a gap with [CIT]", where="files")
-    draft, bibliography = _with_cited(read, papers)
+    draft, bibliography = with_cited(read, papers)
     year = request.year or draft.year
     cited = cited_papers(draft, bibliography, papers.corpus)
     own_rows = list(bibliography.cited_rows(draft).values())
-    own = dict(zip(bibliography.rows, papers.corpus.ids([*bibliography.rows.values()]), strict=True))
     return FoundDraft(
         draft,
         year,
         cited,
         companions(papers, own_rows, request.together, year),
-        # The first of several keys counts.
-        {id_: key for key, id_ in reversed(own.items())},
+        own_keys(bibliography, papers),
         frozenset({*bibliography.entries, *(one.key for one in cited)}),
         read.missing,
         read.suggested,
@@ -226,21 +235,13 @@ def _check_suggest(most: int, limits: Limits, model: Path | None) -> None:
         )
 
 
-def _with_cited(read: ReadDraft, papers: Papers) -> tuple[Draft, Bibliography]:
-    """A draft, and its bibliography with the rows of papers that the index holds."""
-    bibliography = Bibliography.of(read.entries, papers.corpus)
-    draft, bibliography = with_references(read.draft, bibliography, papers.corpus)
-    rows = {key: row for key, row in bibliography.rows.items() if papers.alive[row]}
-    return draft, Bibliography(bibliography.entries, rows)
-
-
 def text_of_draft(request: DraftTextRequest, papers: Papers, limits: Limits) -> DraftText:
     """The text of a draft, read in another process, and what it cites among some papers.
 
     Raises:
         InputError: it is none, or is above a limit; ``where`` is the field of the request.
     """
-    read = _read(request.files, request.main, request.bib, limits, sources=True)
+    read = read_files(request.files, request.main, request.bib, limits, sources=True)
     text = draft_text(read.draft)
     if len(text) > limits.text_chars:
         raise InputError(
@@ -248,7 +249,7 @@ def text_of_draft(request: DraftTextRequest, papers: Papers, limits: Limits) -> 
             where="files",
             hint="send a part of it",
         )
-    draft, bibliography = _with_cited(read, papers)
+    draft, bibliography = with_cited(read, papers)
     return DraftText(
         file=draft.file,
         form=draft.kind,
@@ -260,39 +261,6 @@ def text_of_draft(request: DraftTextRequest, papers: Papers, limits: Limits) -> 
             papers,
         ),
         warnings=[*draft.warnings, *missing_warnings(read.missing)],
-    )
-
-
-def finished_draft(
-    sent: list[DraftFile], main: str, papers: Mapping[int, GapPaper], limits: Limits
-) -> Finished:
-    """Fill the gaps of a draft in another process.
-
-    Raises:
-        InputError: it cannot be written, or is above a limit; ``where`` is the field of the request.
-    """
-    try:
-        done = complete_apart(_files(sent), main, papers, seconds=limits.draft_s)
-    except InputError as error:
-        raise InputError(str(error), where="finished") from None
-    size = len(done.diff.encode()) + len(done.bib.encode()) + sum(map(len, done.files.values()))
-    if size > limits.draft_bytes:
-        raise InputError(
-            f"the finished draft and its difference have {size:,} bytes, at most {limits.draft_bytes:,} are allowed",
-            where="finished",
-        )
-    texts = {file.name for file in sent if file.base64 is None}
-    return Finished(
-        diff=done.diff,
-        bib=done.bib,
-        bib_name=done.bib_name,
-        files=[
-            DraftFile(name=name, text=data.decode())
-            if name in texts
-            else DraftFile(name=name, base64=base64.b64encode(data).decode())
-            for name, data in done.files.items()
-        ],
-        unfilled=list(done.unfilled),
     )
 
 
@@ -326,42 +294,3 @@ def together_out(found: Sequence[Companion], papers: Papers) -> list[TogetherOut
 def missing_warnings(missing: Sequence[str]) -> list[str]:
     """A sentence for each bibliography that a draft names and that was not sent."""
     return [f"the bibliography {name!r} is not among the files: send it too" for name in missing]
-
-
-def _read(
-    sent: list[DraftFile],
-    main: str,
-    bib: str,
-    limits: Limits,
-    *,
-    sources: bool = False,
-    suggest: tuple[Path, int] | None = None,
-) -> ReadDraft:
-    files = _files(sent)
-    try:
-        require_known(files)  # at no cost, unlike the process
-        return read_apart(
-            files,
-            main,
-            bib.encode("utf-8", "replace"),
-            seconds=limits.draft_s,
-            sources=sources,
-            suggest=suggest,
-        )
-    except InputError as error:
-        raise InputError(str(error), where="files") from None
-
-
-def _files(sent: list[DraftFile]) -> dict[str, bytes]:
-    files: dict[str, bytes] = {}
-    for number, file in enumerate(sent):
-        if file.name in files:
-            raise InputError(f"{file.name!r} stands twice", where=f"files.{number}.name")
-        if file.base64 is None:
-            files[file.name] = (file.text or "").encode("utf-8", "replace")
-            continue
-        try:
-            files[file.name] = base64.b64decode(file.base64, validate=True)
-        except ValueError:
-            raise InputError("is no base64", where=f"files.{number}.base64") from None
-    return files

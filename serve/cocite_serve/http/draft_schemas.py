@@ -9,12 +9,15 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
 
 from cocite.corpus.bibtex import KeyForm
 from cocite.drafts.draft import Kind
-from cocite.drafts.limits import MAX_FILES
+from cocite.drafts.limits import MAX_FILES, MAX_GAPS
+from cocite.drafts.style_names import DEFAULT_STYLE
 from cocite_serve.http.option_fields import RecommendOptions
-from cocite_serve.http.query_fields import GAP_EXAMPLE, KEY_FORMS, Text, Whole, Year
+from cocite_serve.http.query_fields import GAP_EXAMPLE, KEY_FORMS, STYLE_NAMES, StyleName, Text, Whole, Year
 from cocite_serve.http.schemas import PaperOut, Problem, RecommendResponse
 
 FileName = Annotated[str, StringConstraints(min_length=1, max_length=300)]
+MAX_CHOSEN = 20
+"""Papers that an author may choose for one gap."""
 
 
 class DraftFile(BaseModel):
@@ -109,6 +112,61 @@ class DraftRequest(RecommendOptions):
         default=False,
         description="Whether the last line brings the draft with the best paper of each gap put in, as a difference "
         "and as files. Not of a `.pdf`.",
+    )
+    style: StyleName = Field(
+        default=DEFAULT_STYLE,
+        description=f"Style of the references that a finished `.docx` gets: {STYLE_NAMES}",
+    )
+
+
+class GapChoice(BaseModel):
+    """The papers that are to be cited in a gap.\f
+
+    Example:
+        >>> GapChoice(gap=2, papers=["P02-1040"]).papers
+        ['P02-1040']
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    gap: Whole = Field(ge=1, le=MAX_GAPS, description="Number of the gap in the draft, from 1.")
+    papers: list[Text] = Field(
+        min_length=1, max_length=MAX_CHOSEN, description="Ids of papers, in the order of the citation."
+    )
+
+
+class DraftFinishRequest(BaseModel):
+    """A draft, and the papers that its author chose for its gaps.\f
+
+    Example:
+        >>> files = [{"name": "paper.txt", "text": "We parse trees [CIT]."}]
+        >>> DraftFinishRequest(files=files, chosen=[{"gap": 1, "papers": ["P02-1040"]}]).style
+        'harvard-cite-them-right'
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"files": [{"name": "draft.txt", "text": GAP_EXAMPLE}], "chosen": []}],
+        },
+    )
+
+    files: list[DraftFile] = Field(
+        min_length=1, max_length=MAX_FILES, description="As in `/v1/draft`, and so is `main`. Not a `.pdf`."
+    )
+    main: str = Field(default="", max_length=300)
+    bib: str = Field(
+        default="",
+        description="Text of a `.bib` file, beside those that the draft names: its keys are used, and no new entry is "
+        "made of what it holds.",
+    )
+    chosen: list[GapChoice] = Field(
+        description="The papers for each gap, which stands once; a gap without papers stays as it is."
+    )
+    cite_keys: KeyForm = Field(default="cocite", description=f"Form of new keys: {KEY_FORMS}")
+    style: StyleName = Field(
+        default=DEFAULT_STYLE,
+        description=f"Style of the references that a `.docx` gets: {STYLE_NAMES}",
     )
 
 
@@ -268,7 +326,7 @@ class SuggestionLine(PapersLine):
 
 
 class Finished(BaseModel):
-    """A draft in whose gaps the best papers are cited.\f
+    """A draft in whose gaps papers are cited.\f
 
     Example:
         >>> Finished(diff="", bib="", bib_name="a-cited.bib", files=[], unfilled=[2]).unfilled
@@ -277,8 +335,8 @@ class Finished(BaseModel):
 
     diff: str = Field(description="A unified diff of the files that change; of `.docx` by paragraphs.")
     bib: str = Field(
-        description="The new entries in BibTeX, with the keys of `cite`; empty where the draft's own have all, and of "
-        "`.docx`, whose references stand in its list."
+        description="The new entries in BibTeX, in `/v1/draft` with the keys of `cite`; empty where the draft's own "
+        "have all, and of `.docx`, whose references stand in its list."
     )
     bib_name: str = Field(
         description="Name of a file for them, beside the main file; the draft names it now where it names others."

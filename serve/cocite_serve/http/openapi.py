@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from cocite_serve.http.draft_schemas import DraftRequest, DraftTextRequest
+from cocite_serve.http.draft_schemas import DraftFinishRequest, DraftRequest, DraftTextRequest
 from cocite_serve.http.problem_body import MEDIA_TYPE
 from cocite_serve.http.problems import STATUS_DESCRIPTIONS
 from cocite_serve.http.schemas import Problem
@@ -57,6 +57,7 @@ def describe_exactly(app: FastAPI, limits: Limits) -> None:
                 Problem,
                 DraftRequest,
                 DraftTextRequest,
+                DraftFinishRequest,
             ):  # which no route has as a parameter or an answer
                 _add(schemas, model)
             _leave_out_the_frameworks(description)
@@ -120,6 +121,8 @@ def _bounds(limits: Limits) -> Iterator[tuple[str, str, dict[str, Any]]]:
     for schema, properties in (
         ("RecommendRequest", of_query | of_recommend),
         ("DraftRequest", of_recommend | {name: of_query[name] for name in ("authors", "venue")}),
+        ("DraftFinishRequest", {"chosen": {"maxItems": limits.draft_gaps}}),
+        ("GapChoice", {"papers": {"items": {"maxLength": limits.title_chars}}}),
         ("RerankRequest", of_query | of_texts),
         ("EmbedRequest", of_texts),
         ("EmbedText", of_text),

@@ -13,7 +13,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from cocite.drafts.reference_styles import bundled_styles
+from cocite.drafts.style_names import HINT, SHORT_NAMES, is_style
 
 
 def _number(value: Any) -> Any:
@@ -24,8 +24,8 @@ def _number(value: Any) -> Any:
 
 
 def _style(value: str) -> str:
-    if value not in bundled_styles():
-        raise ValueError(f"expected {' or '.join(bundled_styles())}")
+    if not is_style(value):
+        raise ValueError(f"no style has this name; {HINT}")
     return value
 
 
@@ -39,9 +39,9 @@ StyleName = Annotated[
     str,
     StringConstraints(max_length=200),
     AfterValidator(_style),
-    WithJsonSchema({"type": "string", "enum": [*bundled_styles()]}),
+    WithJsonSchema({"type": "string", "maxLength": 200, "examples": [*SHORT_NAMES]}),
 ]
-"""A style of CSL that citeproc-py brings along, by its name."""
+"""A style of CSL by its name."""
 Milliseconds = Annotated[Whole, Field(ge=1, le=86_400_000)]
 Year = Annotated[Whole, Field(ge=1000, le=2999)]
 Text = Annotated[str, StringConstraints(strip_whitespace=True)]
@@ -55,6 +55,11 @@ KEY_FORMS = (
     "`vaswaniAttentionAllYou2017`."
 )
 """The forms of citation keys, for the description of a field that chooses one."""
+STYLE_NAMES = (
+    f"{', '.join(SHORT_NAMES)}, or the name of another style in CSL's public repository, as "
+    "`springer-lecture-notes-in-computer-science`."
+)
+"""The names of styles, for the description of a field that chooses one."""
 
 
 class QueryText(BaseModel):

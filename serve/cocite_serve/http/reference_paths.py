@@ -13,16 +13,17 @@ from fastapi import APIRouter, Query, Response
 from cocite.corpus.bibtex import KeyForm
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.references import FORMS, ReferenceForm
-from cocite.drafts.reference_styles import DEFAULT_STYLE, ReferenceStyle
+from cocite.drafts.reference_styles import ReferenceStyle
+from cocite.drafts.style_names import DEFAULT_STYLE
 from cocite.errors import InputError
 from cocite_serve.http.openapi import refusals
-from cocite_serve.http.query_fields import KEY_FORMS, StyleName
+from cocite_serve.http.query_fields import KEY_FORMS, STYLE_NAMES, StyleName
 from cocite_serve.http.service import Service
 
 PLAIN = "text/plain"
 Ids = Annotated[list[str], Query(description="Ids of papers.")]
 CiteKeys = Annotated[KeyForm, Query(description=f"Form of keys: {KEY_FORMS}")]
-Style = Annotated[StyleName, Query(description="Style of CSL, by its name.")]
+Style = Annotated[StyleName, Query(description=f"Style of the references: {STYLE_NAMES}")]
 
 
 def reference_router(service: Service) -> APIRouter:
@@ -102,13 +103,19 @@ def _add_formatted(router: APIRouter, service: Service) -> None:
 
 
 def formatted(papers: Sequence[PaperRecord], style: str) -> str:
-    """Papers as references in a style that citeproc-py brings along, a line each.
+    """Papers as references in a style, a line each.
+
+    Raises:
+        InputError: citeproc-py cannot use the style, or it has no bibliography.
 
     Example:
-        >>> print(formatted([PaperRecord("a", "Trees", year=1999, authors=("Ann Lee",))], DEFAULT_STYLE), end="")
-        Lee, A. (1999) “Trees”.
+        >>> print(formatted([PaperRecord("a", "Trees", year=1999, authors=("Ann Lee",))], "apa"), end="")
+        Lee, A. (1999). Trees.
     """
-    references = ReferenceStyle.bundled(style).references(papers)
+    try:
+        references = ReferenceStyle.named(style).references(papers)
+    except InputError as error:
+        raise InputError(str(error), where="style") from None
     return "".join(f"{reference.text}\n" for reference in references)
 
 

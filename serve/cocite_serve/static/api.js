@@ -76,7 +76,7 @@ export async function version() {
 
 /**
  * The text of a draft, and what it cites.
- * @typedef {{text: string, warnings: string[], cited: import("./state.js").Cited[],
+ * @typedef {{text: string, gaps: number, warnings: string[], cited: import("./state.js").Cited[],
  *   usually_cited_together: import("./evidence.js").Source[]}} DraftAnswer
  * @param {{name: string, text?: string, base64?: string}} file @param {string} bib Entries that it may cite.
  * @param {AbortSignal} [signal] @returns {Promise<DraftAnswer>}
@@ -87,6 +87,21 @@ export async function draftText(file, bib, signal) {
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ files: [file], bib, together: TOGETHER }),
     signal,
+  });
+  return response.json();
+}
+
+/**
+ * A draft with papers in its gaps.
+ * @param {{name: string, base64: string}} file @param {{gap: number, papers: string[]}[]} chosen Gaps by their numbers.
+ * @param {string} style Of the references.
+ * @returns {Promise<{files: {name: string, base64: string}[], unfilled: number[]}>}
+ */
+export async function finishedDraft(file, chosen, style) {
+  const response = await ask("v1/draft/finished", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ files: [file], chosen, style }),
   });
   return response.json();
 }
@@ -120,8 +135,10 @@ export async function examples() {
 /**
  * Papers as references; formatted ones have no keys.
  * @param {"bibtex" | "ris" | "csl-json" | "formatted"} form @param {string[]} ids
- * @param {"cocite" | "better-bibtex"} keys Form of their keys. @returns {Promise<string>}
+ * @param {"cocite" | "better-bibtex"} keys Form of their keys. @param {string} [style] Of formatted ones.
+ * @returns {Promise<string>}
  */
-export async function references(form, ids, keys) {
-  return (await ask(`v1/${form}?${new URLSearchParams([...ids.map((id) => ["id", id]), ["cite_keys", keys]])}`)).text();
+export async function references(form, ids, keys, style) {
+  const how = style ? ["style", style] : ["cite_keys", keys];
+  return (await ask(`v1/${form}?${new URLSearchParams([...ids.map((id) => ["id", id]), how])}`)).text();
 }

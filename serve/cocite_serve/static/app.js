@@ -20,6 +20,7 @@ import { setUpSharing, takeText } from "./sharing.js";
 import { moveCard, pressOnCard, setUpShortcuts } from "./shortcuts.js";
 import { changed, chosenFor, gapInFocus, state, when } from "./state.js";
 import { choice } from "./storage.js";
+import { setUpWord, takeWord } from "./word.js";
 
 const actions = {
   isChosen: (id) => chosenFor(gapInFocus()?.id ?? null).some((one) => one.id === id),
@@ -110,6 +111,7 @@ function clearEverything() {
   state.chosen = [];
   state.marks = [];
   state.cited.clear();
+  state.filled.clear();
   state.excluded.clear();
   state.cites = [];
   state.together = [];
@@ -119,6 +121,7 @@ function clearEverything() {
   clearFieldErrors();
   showNothing();
   $("linked").hidden = true;
+  takeWord(null);
   write("");
   changed("choice");
   forgetDraft();
@@ -181,6 +184,7 @@ setUpForm();
 setUpGraph();
 setUpMarks();
 setUpFiles(isLibrary, takeLibrary);
+setUpWord();
 setUpLibrary();
 setUpCited(actions);
 setUpSharing();

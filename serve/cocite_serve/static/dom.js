@@ -61,6 +61,13 @@ export function toast(text) {
   toastTimer = setTimeout(() => node.classList.remove("show"), 2600);
 }
 
+/** Lets the browser save a file. @param {string} name @param {string | Uint8Array} content @param {string} type */
+export function save(name, content, type) {
+  const address = URL.createObjectURL(new Blob([content], { type }));
+  el("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
 /** Puts a text on the clipboard. @param {string} text @throws {Error} Where the browser refuses. */
 export async function copyText(text) {
   try {

@@ -3,6 +3,9 @@
 /** The end of a file's name, in lower case, without the dot. @param {string} name */
 export const suffix = (name) => /\.(\w+)$/.exec(name)?.[1].toLowerCase() ?? "";
 
+/** A sentence of the server about a file that was sent, as the page says it. @param {string} sentence @param {string} name */
+export const aboutFile = (sentence, name) => sentence.replace(/^files(?:\.0\.name)?: /, "").replace(`${name}: `, `The file ${name} `);
+
 /** A file as text: UTF-8, else as Windows writes it. @param {File} file @throws {Error} It is none. @returns {Promise<string>} */
 export async function decoded(file) {
   const bytes = await file.arrayBuffer();

@@ -3,11 +3,12 @@
 import { draftText, Refusal } from "./api.js";
 import { bibliographyOf, takeCited } from "./cited.js";
 import { $, toast } from "./dom.js";
-import { decoded, suffix } from "./file_text.js";
+import { aboutFile, decoded, suffix } from "./file_text.js";
 import { focusGap, replace } from "./editor.js";
 import { clearFieldErrors, fieldError } from "./fields.js";
 import { problem } from "./results.js";
 import { changed, state } from "./state.js";
+import { takeWord } from "./word.js";
 
 const TEXTS = ["tex", "ltx", "md", "markdown", "qmd", "rmd", "txt", "text"];
 const BINARY = ["docx", "pdf", "zip"];
@@ -15,7 +16,7 @@ const KNOWN = "a draft in .tex, .md, .txt, .docx or .pdf, a LaTeX project as .zi
 const TEXT_MB = 2;
 const BINARY_MB = 6; // the server takes 8 MiB of it as base64
 
-const NOTHING = { cited: [], usually_cited_together: [] };
+const NOTHING = { cited: [], usually_cited_together: [], gaps: 0 };
 
 let running = null;
 
@@ -36,14 +37,17 @@ async function textOf(file, bibliographies, signal) {
   if (file.size > most * 1e6) throw new Error(`The file ${file.name} has more than ${most} MB. Leave out its pictures, or paste a part of its text.`);
   const bib = (await Promise.all(bibliographies.map(decoded))).join("\n");
   try {
-    if (!isText) return await draftText({ name: file.name, base64: await base64(file) }, kind === "zip" ? bib : "", signal);
+    if (!isText) {
+      const sent = { name: file.name, base64: await base64(file) };
+      return { ...await draftText(sent, kind === "zip" ? bib : "", signal), word: kind === "docx" ? sent : null };
+    }
     const text = await decoded(file);
     const entries = bibliographyOf(text, bib);
     const found = entries ? await draftText({ name: file.name, text }, entries, signal) : NOTHING;
-    return { ...found, text, warnings: [] }; // as it is: the author reads it here
+    return { ...found, text, warnings: [], word: null }; // as it is: the author reads it here
   } catch (error) {
     if (!(error instanceof Refusal) || error.status === 401) throw error;
-    throw new Refusal(error.message.replace(/^files(?:\.0\.name)?: /, "").replace(`${file.name}: `, `The file ${file.name} `), error.status, null, error.id);
+    throw new Refusal(aboutFile(error.message, file.name), error.status, null, error.id);
   }
 }
 
@@ -64,12 +68,13 @@ async function open(file, bibliographies) {
   running = mine;
   $("reading").textContent = `Reading ${file.name} …`;
   try {
-    const { text, warnings, cited, usually_cited_together: together } = await textOf(file, bibliographies, mine.signal);
+    const { text, warnings, cited, gaps, word, usually_cited_together: together } = await textOf(file, bibliographies, mine.signal);
     if (running !== mine) return;
     if (!text.trim()) throw new Error(`The file ${file.name} has no text.`);
     $("problem").hidden = true;
     replace(0, $("text").value.length, text);
     takeCited(cited, together);
+    takeWord(word, gaps);
     $("text").setSelectionRange(0, 0);
     $("sheet").scrollTop = 0;
     const count = state.gaps.length;

@@ -3,7 +3,7 @@
 import { references } from "./api.js";
 import { $, toast } from "./dom.js";
 import { replace } from "./editor.js";
-import { state } from "./state.js";
+import { changed, state } from "./state.js";
 import { choice } from "./storage.js";
 
 /** @returns {"cocite" | "better-bibtex"} The form of keys that is chosen. */
@@ -40,6 +40,12 @@ async function rewrite() {
     if (ids.length) {
       const [before, after] = await Promise.all([keysOf(ids, inText), keysOf(ids, form)]);
       for (const { start, key } of placesOf(state.text, before)) replace(start, start + key.length, after[before.indexOf(key)]);
+      for (const one of state.filled.values()) {
+        for (const { start, key } of placesOf(one.citation, before)) {
+          one.citation = one.citation.slice(0, start) + after[before.indexOf(key)] + one.citation.slice(start + key.length);
+        }
+      }
+      changed("choice");
       $("cite_keys").focus({ preventScroll: true });
     }
     inText = form;

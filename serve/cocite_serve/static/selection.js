@@ -1,10 +1,11 @@
 // The bar of selected papers: copies and downloads their references.
 
 import { references } from "./api.js";
-import { $, copyText, el, toast } from "./dom.js";
+import { $, copyText, save, toast } from "./dom.js";
 import { keyForm } from "./keys.js";
 import { changed, selectedIds, state, when } from "./state.js";
 import { choice } from "./storage.js";
+import { styleOptions } from "./styles.js";
 
 const FORMS = {
   bibtex: { name: "BibTeX", file: "cocite.bib", type: "application/x-bibtex" },
@@ -13,14 +14,17 @@ const FORMS = {
   "csl-json": { name: "CSL-JSON", file: "cocite.json", type: "application/json" },
 };
 
+/** The form that is chosen, and of formatted text its style. @returns {["bibtex" | "ris" | "csl-json" | "formatted", string | undefined]} */
+const chosenForm = () => $("form_of_references").value.split(":");
+
 /**
  * Copies references in the form that is chosen.
  * @param {string[]} ids @param {(ids: string[]) => void} taken Called when the papers were taken.
  */
 export async function copyReferences(ids, taken) {
-  const form = $("form_of_references").value;
+  const [form, style] = chosenForm();
   try {
-    await copyText(await references(form, ids, keyForm()));
+    await copyText(await references(form, ids, keyForm(), style));
     taken(ids);
     toast(ids.length === 1 ? `${FORMS[form].name} copied` : `${FORMS[form].name} of ${ids.length} papers copied`);
   } catch (error) {
@@ -29,12 +33,10 @@ export async function copyReferences(ids, taken) {
 }
 
 async function download(ids, taken) {
-  const form = $("form_of_references").value;
+  const [form, style] = chosenForm();
   try {
-    const address = URL.createObjectURL(new Blob([await references(form, ids, keyForm())], { type: FORMS[form].type }));
-    el("a", { href: address, download: FORMS[form].file }).click();
+    save(FORMS[form].file, await references(form, ids, keyForm(), style), FORMS[form].type);
     taken(ids);
-    setTimeout(() => URL.revokeObjectURL(address), 1000);
   } catch (error) {
     toast(error.message);
   }
@@ -51,14 +53,17 @@ function paint() {
 
 /** @param {(ids: string[]) => void} taken */
 export function setUpSelection(taken) {
+  const forms = $("form_of_references");
+  forms.append(...styleOptions((name) => `formatted:${name}`, (label) => `Formatted text (${label})`));
   const form = choice("form");
-  if (Object.hasOwn(FORMS, form)) $("form_of_references").value = form;
-  $("form_of_references").addEventListener("change", () => { choice("form", $("form_of_references").value); changed("choice"); });
+  if ([...forms.options].some(({ value }) => value === form)) forms.value = form;
+  forms.addEventListener("change", () => { choice("form", forms.value); changed("choice"); });
   $("copy").addEventListener("click", () => copyReferences(selectedIds(), taken));
   $("download").addEventListener("click", () => download(selectedIds(), taken));
   $("unselect").addEventListener("click", () => {
     state.chosen = [];
     state.cited.clear();
+    state.filled.clear();
     changed("choice");
   });
   // On a narrow screen the bar has one line, and this button shows the rest of it.

@@ -21,6 +21,8 @@ export const state = {
   chosen: [],
   /** Ids of papers whose key was put into the text, in that order. */
   cited: new Set(),
+  /** @type {Map<number, {ids: string[], citation: string}>} What was put into the text in place of a gap, by its id. */
+  filled: new Map(),
   /** @type {Mark[]} */
   marks: [],
   /** @type {Cited[]} What the draft cites, as far as it is known. */

@@ -495,9 +495,7 @@ RECOMMEND = [
     ),
     wrong("unknown keys", "recommend {gap_txt} --index {index} --write --cite-keys mine", "'--cite-keys'"),
     wrong("a style of nothing", "recommend {gap_txt} --index {index} --write --style {page_xml}", "--style"),
-    wrong(
-        "a missing style", "recommend {gap_txt} --index {index} --style harvard", "harvard-cite-them-right"
-    ),
+    wrong("a missing style", "recommend {gap_txt} --index {index} --style none", "none", "some are acl"),
     wrong(
         "markup for a style", "recommend {gap_txt} --index {index} --style {page_xml}", "page.xml:1", "<html>"
     ),

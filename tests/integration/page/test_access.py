@@ -12,12 +12,14 @@ from helpers.page import (
     NAMELESS,
     PASSAGE,
     SMALL_TARGETS,
+    drop,
     gap_button,
     search,
     settled,
     titles,
     use,
 )
+from helpers.word_files import draft_file
 
 pytestmark = pytest.mark.integration
 expect = pytest.importorskip(
@@ -184,11 +186,13 @@ def test_nothing_overflows_a_narrow_screen(page: Any, width: int) -> None:
 def test_targets_on_a_phone_are_large_enough(page: Any) -> None:
     page.set_viewport_size({"width": 360, "height": 800})
     assert page.evaluate(SMALL_TARGETS) == []
-    search(page, DRAFT)
+    drop(page, {"paper.docx": draft_file(DRAFT)})
+    expect(page.get_by_role("button", name="Download finished .docx")).to_be_visible()
+    search(page, page.get_by_label("Your text").input_value())
     use(page, 0)
     page.get_by_text("Options", exact=True).click()
     page.get_by_role("button", name="References", exact=True).click()
-    expect(page.get_by_role("button", name="Download")).to_be_visible()
+    expect(page.get_by_role("button", name="Download", exact=True)).to_be_visible()
     assert page.evaluate(SMALL_TARGETS) == []
     page.get_by_role("button", name="Keyboard shortcuts").click()
     assert page.evaluate(SMALL_TARGETS) == []

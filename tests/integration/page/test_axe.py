@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from helpers.page import BIB, CITING, DRAFT, drop, give, mark, search, settled, use
+from helpers.word_files import draft_file
 
 pytestmark = pytest.mark.integration
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
@@ -32,12 +33,21 @@ def test_axe_finds_nothing(page: Any, theme: str, width: int) -> None:
     assert complaints(page) == []
     page.get_by_role("button", name="Show as a table").click()
     assert complaints(page) == []
+    finished_file(page)
+    assert complaints(page) == [], "of a file that can be finished"
     everything_open(page, width)
     assert complaints(page) == []
     page.get_by_role("button", name="Keyboard shortcuts").click()
     assert complaints(page) == [], "of the dialog"
     page.get_by_role("button", name="Close").click()
     notices(page)
+
+
+def finished_file(page: Any) -> None:
+    """Open a .docx, and be told that no paper is chosen for it."""
+    drop(page, {"paper.docx": draft_file(DRAFT)})
+    page.get_by_role("button", name="Download finished .docx").click()
+    expect(page.locator("#word_error")).to_be_visible()
 
 
 def everything_open(page: Any, width: int) -> None:

@@ -165,6 +165,7 @@ def test_a_paper_is_chosen_no_more(page: Any) -> None:
         ("RIS", "cocite.ris"),
         ("CSL-JSON", "cocite.json"),
         ("Formatted text (Harvard)", "cocite.txt"),
+        ("Formatted text (Vancouver)", "cocite.txt"),
     ],
 )
 def test_references_are_downloaded_in_each_form(page: Any, form: str, name: str) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from docx import Document
 from helpers.page import DRAFT, drop, gap_button, search, settled, titles
 from helpers.pdf_files import pdf_file
+from helpers.word_files import draft_file
 
 pytestmark = pytest.mark.integration
 expect = pytest.importorskip(
@@ -28,12 +28,7 @@ def choose(page: Any, name: str, data: bytes) -> None:
 
 
 def word_file() -> bytes:
-    document = Document()
-    document.add_paragraph("Neural translation", style="Title")
-    document.add_paragraph("We score translations with BLEU [CIT]. Words are split into subwords [CIT].")
-    buffer = io.BytesIO()
-    document.save(buffer)
-    return buffer.getvalue()
+    return draft_file("We score translations with BLEU [CIT]. Words are split into subwords [CIT].")
 
 
 def zip_file() -> bytes:

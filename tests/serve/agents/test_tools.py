@@ -157,8 +157,10 @@ def test_references_are_formatted_where_a_style_is_named(tools: Tools) -> None:
     answer = tools.get_bibtex(BibtexArguments.parse(asked, where="get_bibtex"))
     assert [line.startswith("Papineni, K.") for line in answer.formatted] == [True]
     assert as_text(answer) == f"{answer.bibtex}\n\n{answer.formatted[0]}"
-    with pytest.raises(ConfigError, match="style: .*expected harvard-cite-them-right"):
-        BibtexArguments.parse({**asked, "style": "apa"}, where="get_bibtex")
+    apa = tools.get_bibtex(BibtexArguments.parse({**asked, "style": "apa"}, where="get_bibtex"))
+    assert apa.formatted[0].startswith("Papineni, K., Roukos, S., Ward, T., & Zhu, W.")
+    with pytest.raises(ConfigError, match="style: .*no style has this name; some are acl, acm, apa"):
+        BibtexArguments.parse({**asked, "style": "none"}, where="get_bibtex")
 
 
 def test_the_index_is_described(tools: Tools) -> None:

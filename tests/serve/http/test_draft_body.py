@@ -11,7 +11,7 @@ from pydantic_core import to_json
 
 from cocite.errors import InputError
 from cocite_serve.http.draft_body import parse_draft
-from cocite_serve.http.draft_schemas import DraftRequest
+from cocite_serve.http.draft_schemas import DraftFinishRequest, DraftRequest
 
 JSON = "application/json"
 FILES = [{"name": "a.txt", "text": "We [CIT]."}]
@@ -65,6 +65,16 @@ def test_many_wrong_values_are_refused_without_an_error_for_each(value: Any, mes
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 60 << 20  # the errors of 200,000 values alone take more than 100 MiB
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [[{"gap": 1, "papers": [1] * 200_000}], [{"gap": 1, "papers": [1] * 5} for _ in range(10)]],
+)
+def test_many_wrong_values_within_a_list_are_refused_at_once(chosen: Any) -> None:
+    body = to_json({"files": FILES, "chosen": chosen})
+    with pytest.raises(InputError, match="^chosen: at most 10 values within it are allowed"):
+        parse_draft(body, JSON, 10, DraftFinishRequest)
 
 
 def test_a_wrong_field_is_told_as_of_any_request() -> None:

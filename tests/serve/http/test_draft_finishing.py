@@ -1,9 +1,10 @@
-"""A draft whose last line brings it finished."""
+"""Finished drafts: with the best papers, as the last line of an answer, and with those that an author chose."""
 
 from __future__ import annotations
 
 import base64
 import io
+import re
 import zipfile
 from typing import Any
 
@@ -134,3 +135,115 @@ def test_the_author_s_papers_are_marked(backend: InProcess) -> None:
     assert {paper["in_library"] for paper in last["usually_cited_together"]} <= {True, False}
     refused = api.post("/v1/draft", json={"files": sent(FILES), "have": ["a"] * 3})
     assert refused.json()["error"] == "have: at most 2 papers are allowed, got 3."
+
+
+LDA, BLEU, SUBWORDS = "blei2003latent", "papineni2002bleu", "sennrich2016neural"
+
+
+def chosen(api: Any, files: dict[str, Any], papers: dict[int, list[str]], **options: Any) -> Finished:
+    """A draft with papers in its gaps, by the numbers of these."""
+    body = {"files": sent(files), "chosen": [{"gap": gap, "papers": ids} for gap, ids in papers.items()]}
+    answer = api.post("/v1/draft/finished", json=body | options)
+    assert answer.status_code == 200, answer.text
+    return Finished.model_validate(answer.json())
+
+
+def test_a_project_gets_the_chosen_papers_and_a_gap_without_any_stays(backend: InProcess) -> None:
+    api = served(backend)
+    done = chosen(api, FILES, {2: [LDA, BLEU, LDA]})
+    assert done.unfilled == [1]
+    texts = {file.name: file.text for file in done.files}
+    assert texts == {
+        "main.tex": MAIN.replace("{refs}", "{refs,main-cited}"),
+        "parts/scores.tex": PART.replace("[CIT]", "\\cite{blei2003latent,bleu}"),
+    }
+    assert done.bib.count("@") == 1, "the other one is in the draft's own bibliography"
+    assert "{blei2003latent," in done.bib
+    better = chosen(api, FILES, {1: [LDA], 2: [LDA]}, cite_keys="better-bibtex")
+    assert (better.unfilled, better.bib.count("@")) == ([], 1)
+    assert "{bleiLatentDirichletAllocation2003," in better.bib
+
+
+def test_markdown_gets_the_keys_of_the_bibliography_that_is_sent(backend: InProcess) -> None:
+    bib = "@misc{mine, title={Latent Dirichlet Allocation}, year=2003}"
+    done = chosen(served(backend), {"a.md": "Topics [@?], scores [@?]."}, {1: [LDA], 2: [BLEU]}, bib=bib)
+    assert [file.text for file in done.files] == ["Topics [@mine], scores [@papineni2002bleu]."]
+    assert (done.bib.count("@"), done.bib_name) == (1, "a-cited.bib")
+
+
+def test_a_word_file_gets_the_chosen_papers_in_the_chosen_style(backend: InProcess) -> None:
+    word = Document()
+    word.add_paragraph("Topics are found [CIT]. Words are split [CIT]. Scores are BLEU [CIT].")
+    buffer = io.BytesIO()
+    word.save(buffer)
+    files, api = {"a.docx": buffer.getvalue()}, served(backend, limits={"draft_bytes": 200_000})
+    done = chosen(api, files, {3: [BLEU], 1: [LDA, SUBWORDS]}, style="ieee")
+    assert (done.unfilled, done.bib, [file.name for file in done.files]) == ([2], "", ["a.docx"])
+    made = Document(io.BytesIO(base64.b64decode(done.files[0].base64 or "")))
+    texts = [paragraph.text for paragraph in made.paragraphs]
+    assert texts[0] == "Topics are found [1, 2]. Words are split [CIT]. Scores are BLEU [3]."
+    assert [text.partition(". ")[0] for text in texts[2:]] == ["[1] D", "[2] R", "[3] K"]
+    same = chosen(api, files, {})
+    assert (same.unfilled, same.diff) == ([1, 2, 3], "")
+    assert base64.b64decode(same.files[0].base64 or "") == files["a.docx"]
+    best = lines(api, files, finished=True, style="acl")[-1]["finished"]
+    made = Document(io.BytesIO(base64.b64decode(best["files"][0]["base64"])))
+    assert re.search(r"\w\. \d{4}\. \w", made.paragraphs[-1].text), "authors. year. title."
+
+
+ONE = {"gap": 1, "papers": [BLEU]}
+TEXT = {"a.txt": "We parse trees [CIT]."}
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "error"),
+    [
+        (TEXT, {}, "chosen: is required"),
+        (TEXT, {"chosen": [{"gap": 0, "papers": [BLEU]}]}, "chosen.0.gap: "),
+        (TEXT, {"chosen": [{"gap": 1, "papers": []}]}, "chosen.0.papers: "),
+        (TEXT, {"chosen": [{"gap": 1, "papers": [BLEU] * 21}]}, "chosen.0.papers: "),
+        (
+            TEXT,
+            {"chosen": [{"gap": 1, "papers": ["x" * 101]}]},
+            "chosen.0.papers: a value may have at most 100 char",
+        ),
+        (
+            TEXT,
+            {"chosen": [{"gap": n, "papers": [BLEU]} for n in (1, 2, 3, 4)]},
+            "chosen: at most 3 are allowed, got 4",
+        ),
+        (TEXT, {"chosen": [ONE, ONE]}, "chosen.1.gap: the gap 1 stands twice"),
+        (
+            TEXT,
+            {"chosen": [{"gap": 1, "papers": [BLEU, "gone"]}]},
+            "chosen.0.papers: the corpus has no paper with the id 'gone'",
+        ),
+        (TEXT, {"chosen": [{"gap": 2, "papers": [BLEU]}]}, "chosen.0.gap: the draft has 1 gap, so none is 2"),
+        ({"a.txt": "We parse."}, {"chosen": [ONE]}, "chosen.0.gap: the draft has no gap, so none is 1"),
+        (TEXT, {"chosen": [ONE], "style": "none"}, "style: no style has this name; some are acl, acm, apa"),
+        (TEXT, {"chosen": [ONE], "finished": True}, "finished: there is no such field"),
+        ({"a.odt": "x"}, {"chosen": [ONE]}, "files: a.odt: is of no known kind"),
+        ({"a.docx": b"no archive"}, {"chosen": [ONE]}, "files: a.docx: is no .docx"),
+        (
+            {"a.pdf": pdf_file([[(10, "Words are split [CIT].")]])},
+            {"chosen": [ONE]},
+            "files: a .pdf draft is read, and not written; send its source",
+        ),
+    ],
+)
+def test_what_is_refused_of_choices(
+    backend: InProcess, files: dict[str, Any], options: dict[str, Any], error: str
+) -> None:
+    answer = served(backend).post("/v1/draft/finished", json={"files": sent(files), **options})
+    assert answer.status_code == 422
+    assert answer.json()["error"].startswith(error)
+
+
+def test_a_draft_that_gets_too_large_is_refused(backend: InProcess) -> None:
+    files = sent({"a.txt": "We parse trees [CIT]. " + "x" * 1_500})
+    api = served(backend, limits={"draft_bytes": 2_000})
+    answer = api.post("/v1/draft/finished", json={"files": files, "chosen": [ONE]})
+    assert answer.status_code == 422
+    assert "files: the finished draft and its difference have" in answer.json()["error"]
+    answer = api.post("/v1/draft/finished", json={"files": files, "bib": "x" * 2_000, "chosen": [ONE]})
+    assert answer.status_code == 413

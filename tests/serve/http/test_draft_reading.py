@@ -10,7 +10,7 @@ import pytest
 from helpers.api_backend import LIMITS, InProcess
 
 from cocite.errors import InputError
-from cocite_serve.http import draft_reading
+from cocite_serve.http import draft_files
 from cocite_serve.http.draft_reading import DraftReader, found_draft
 from cocite_serve.http.draft_schemas import DraftRequest
 from cocite_serve.http.papers import Papers
@@ -53,7 +53,7 @@ def test_drafts_wait_for_one_another_and_too_many_are_refused(
         raise InputError("read")
 
     # In place of the other process alone: what is tested here is who waits for it.
-    monkeypatch.setattr(draft_reading, "read_apart", slow)
+    monkeypatch.setattr(draft_files, "read_apart", slow)
 
     def reader(seconds: float) -> DraftReader:
         limits = {"drafts_at_once": 1, "drafts_waiting": 2}

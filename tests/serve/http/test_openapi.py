@@ -48,6 +48,8 @@ def test_the_limits_in_force_are_told(description: Any) -> None:
         for name in ("like", "dislike"):
             assert schemas[schema]["properties"][name]["maxItems"] == LIMITS.seeds
     assert schemas["RerankRequest"]["properties"]["texts"]["maxItems"] == LIMITS.texts
+    assert schemas["DraftFinishRequest"]["properties"]["chosen"]["maxItems"] == LIMITS.draft_gaps
+    assert schemas["GapChoice"]["properties"]["papers"]["items"]["maxLength"] == LIMITS.title_chars
     batch = description["paths"]["/v1/recommend/batch"]["post"]["requestBody"]["content"]
     assert batch["application/json"]["schema"]["maxItems"] == LIMITS.batch
 

@@ -63,14 +63,26 @@ def test_references_are_formatted_in_a_style(backend: InProcess) -> None:
     assert "(2017)" in lines[0]
     assert get(f"/v1/papers/{ids[1]}/formatted").text.splitlines() == lines[1:]
     for path, params, status in (
-        ("formatted", {"id": ids, "style": "apa"}, 422),
         ("formatted", {"id": ids, "style": "../x"}, 422),
-        (f"papers/{ids[0]}/formatted", {"style": "apa"}, 422),
+        ("formatted", {"id": ids, "style": "art-history"}, 422),  # it has no list of references
+        (f"papers/{ids[0]}/formatted", {"style": "none"}, 422),
         ("formatted", {"id": list("abcd")}, 422),
         ("formatted", {}, 422),
         ("papers/no/such/formatted", {}, 404),
     ):
         assert get(f"/v1/{path}", params=params).status_code == status, path
+
+
+def test_a_style_is_chosen_by_name(backend: InProcess) -> None:
+    get, path = client(backend).get, "/v1/papers/vaswani2017attention/formatted"
+    assert get(path, params={"style": "ieee"}).text.startswith("[1] A. Vaswani")
+    assert get(path, params={"style": "ACL"}).text.startswith("Ashish Vaswani, Noam Shazeer")
+    refused = get(path, params={"style": "none"})
+    assert (refused.status_code, refused.json()["field"]) == (422, "query.style")
+    assert "no style has this name; some are acl, acm, apa, chicago, harvard" in refused.json()["error"]
+    refused = get(path, params={"style": "art-history"})
+    assert (refused.status_code, refused.json()["field"]) == (422, "style")
+    assert "art-history: has no bibliography" in refused.json()["error"]
 
 
 def test_references_that_take_too_long_are_given_up(backend: InProcess) -> None:
@@ -102,4 +114,5 @@ def test_the_description_tells_the_media_types(backend: InProcess) -> None:
             assert "422" in operation["responses"]
     for full in ("/v1/formatted", "/v1/papers/{id}/formatted"):
         [style] = [one["schema"] for one in paths[full]["get"]["parameters"] if one["name"] == "style"]
-        assert (style["enum"], style["default"]) == (["harvard-cite-them-right"], "harvard-cite-them-right")
+        assert (style["maxLength"], style["default"]) == (200, "harvard-cite-them-right")
+        assert {"acl", "apa", "ieee"} < {*style["examples"]}

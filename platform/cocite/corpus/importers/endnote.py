@@ -66,10 +66,11 @@ class EndNote(WholeFiles):
 
         for around, element in self.values_of(file, read):
             if [outer.tag for outer in around] == _AROUND:
-                yield _paper(element)
+                yield paper_of_record(element)
 
 
-def _paper(record: Element) -> PaperRecord:
+def paper_of_record(record: Element) -> PaperRecord:
+    """The paper of a ``record`` element of EndNote's XML."""
     title = _first(record, "titles/title")
     year = _YEAR.search(_first(record, "dates/year", "dates/pub-dates/date"))
     number = int(year.group()) if year else 0
