@@ -102,8 +102,8 @@ def reranking_tables(
         trained: model folders whose cross-encoders were each trained for another split of the tokens; the table of
             budgets has them beside ``model``'s.
         baselines: of :data:`~cocite.systems.baselines.train.NAMES`, rows of the prefetching table, and of its
-            ``RERANKERS``, rows of the reranking table; the paper's are ``s2v``, and ``ncn``, ``dualcon`` and
-            ``dualenh``. They are trained on the training period's texts, unless ``cache`` has them.
+            ``RERANKERS``, rows of the reranking table; the paper's are ``s2v``, and ``ncn``, ``dualcon``,
+            ``dualenh`` and ``bertgcn``. They are trained on the training period's texts, unless ``cache`` has them.
         cache: folder of trained baselines.
         settings: of their training.
         saved: an index folder of the corpus, whose vectors are reused.

@@ -10,6 +10,7 @@ from cocite.errors import ConfigError, InputError
 from cocite.evaluation import experiment, tasks
 from cocite.evaluation.metrics import means
 from cocite.protocols import NO_ROW, Query, Ranking, Retriever
+from cocite.systems.baselines.bert_gcn import BertGcnSettings
 from cocite.systems.baselines.dacr import DacrSettings
 from cocite.systems.baselines.doc2vec import Doc2VecSettings
 from cocite.systems.baselines.dual import DualSettings
@@ -32,6 +33,7 @@ SMALL = BaselineSettings(
 TINY = {
     "ncn": NcnSettings(dimension=8, channels=8, epochs=1, batch=128),
     "dual": DualSettings(hidden=6, attention=4, author_dimension=4, channels=4),
+    "bertgcn": BertGcnSettings(inner=8, graph_hidden=4, graph=4, graph_epochs=2, epochs=1),
 }
 
 
@@ -149,6 +151,7 @@ def test_a_retriever_is_no_reranker(texts, tmp_path) -> None:
         TrainedBaselines(texts.history, tmp_path, SMALL).open_reranker("w2v")
 
 
-def test_heads_divide_the_dimension() -> None:
-    with pytest.raises(ConfigError, match=r"dacr.heads \(4\) does not divide"):
-        BaselineSettings.parse({"d2v": {"dimension": 18}, "dacr": {"heads": 4}})
+@pytest.mark.parametrize(("name", "start"), [("dacr", "d2v"), ("bertgcn", "w2v")])
+def test_heads_divide_the_dimension(name: str, start: str) -> None:
+    with pytest.raises(ConfigError, match=rf"{name}.heads \(4\) does not divide"):
+        BaselineSettings.parse({start: {"dimension": 18}, name: {"heads": 4}})

@@ -14,6 +14,9 @@ Y. Zhang and Q. Ma compare MP-BERT4CR (sections 5.2 and 5.3) with the systems of
   ``ncn_reranker``), which orders candidates.
 - Z. Medić, J. Šnajder, "Improved Local Citation Recommendation Based on Context Enhanced with Global Information",
   SDP 2020 (``dual``, ``dual_reranker``): DualCon and DualEnh, which order candidates.
+- C. Jeong, S. Jang, E. Park, S. Choi, "A context-aware citation recommendation model with BERT and graph convolutional
+  networks", Scientometrics 124, 2020 (``bert_gcn``, ``bert_gcn_reranker``), which orders candidates; with T. Kipf,
+  M. Welling, "Variational Graph Auto-Encoders", 2016 (``graph_autoencoder``).
 - SciBERT and SPECTER, as any transformer whose states are pooled (``pooled_transformer``).
 
 Order of reading: ``texts`` (what they read), ``manuscripts`` (what they may read besides), ``vectors`` (how they rank),
