@@ -169,7 +169,7 @@ def test_each_prefetcher_may_have_a_cross_encoder_of_its_own(
 
 
 def test_baselines_have_rows_where_they_rank_and_where_they_rerank(
-    corpus: Corpus, model: Path, tmp_path: Path
+    corpus: Corpus, model: Path, encoders: Path, tmp_path: Path
 ) -> None:
     settings = BaselineSettings(
         s2v=Sent2VecSettings(dimension=8, epochs=1),
@@ -186,6 +186,10 @@ def test_baselines_have_rows_where_they_rank_and_where_they_rerank(
     assert prefetching.rows[-1][1] > 0, "it finds something"
     assert [row[0] for row in reranking.rows] == ["bm25", *RERANKERS.values(), "cross-encoder"]
     assert {path.name.partition("-")[0] for path in tmp_path.iterdir()} == {"words", "s2v", "w2v", *RERANKERS}
+    alone = reranking_tables(
+        corpus, encoders, **asked, baselines=["s2v", *RERANKERS], cache=tmp_path, settings=settings
+    ).tables
+    assert alone[1].rows == reranking.rows[:-1], "without a cross-encoder all but its own row"
     without = reranking_tables(corpus, model, **asked, cache=tmp_path / "unused").tables
     assert [row[:-1] for row in without[0].rows] == [row[:-1] for row in prefetching.rows[:-1]]
     assert not (tmp_path / "unused").exists(), "nothing is trained that is not asked for"
