@@ -300,7 +300,7 @@ def reranking(
         str,
         typer.Option(
             help="Rows of the prefetching table: s2v (the paper's Sent2Vec), w2v, d2v, hd2v, dacr; of the reranking "
-            "table: ncn."
+            "table: ncn, dualcon, dualenh, bertgcn."
         ),
     ] = "none",
     cache: Annotated[

@@ -43,7 +43,6 @@ DEV_PAPERS = 1000
 IMPOSSIBLE = {
     "Table 5": "It compares two programs' BM25 on DBLP and PubMed; BM25 on this corpus is a row of Table 2.",
     "Tables 6 to 9": "They are settings and no results: the recipes nnselect-paper and nnrank-paper have them.",
-    "ClusCite in Tables 2 and 10": "cocite has not this system; L2-LR, a baseline of it, is a row of both tables.",
 }
 
 

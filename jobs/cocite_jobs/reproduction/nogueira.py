@@ -28,7 +28,7 @@ DEPTHS: Mapping[Size, int] = {"toy": 30, "small": 50, "paper": 1000}
 SAMPLES: Mapping[Size, int | None] = {"toy": 20, "small": 300, "paper": 20_000}
 """Size -> queries of each split."""
 IMPOSSIBLE = {
-    "Citeomatic and ClusCite in Table 2": "cocite reproduce citeomatic measures the one; cocite has not the other.",
+    "Citeomatic and ClusCite in Table 2": "cocite reproduce citeomatic measures both.",
     "BM25 + SciBERT-Large in Table 2": "Its weights are on the hub under no name that we know; ours is SciBERT-base.",
     "The paper's numbers of section 5.2": "It prints none: F1@20 and MRR are close to zero there.",
     "The paper's points of Figure 1": "They are drawn there and not printed.",

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation import experiment, tasks
@@ -19,6 +20,7 @@ from cocite.evaluation.slices import by_label
 from cocite.evaluation.tasks import EvalTask
 from cocite.pipeline import components
 from cocite.retrieval.index.index import Index
+from cocite.systems.meta_paths.cluscite import ClusCite, ClusCiteRanker, ClusCiteSettings, fit_cluscite
 from cocite.systems.meta_paths.l2_lr import L2Lr, L2LrRanker, L2LrSettings, fit_l2_lr
 from cocite.training.periods import Periods, PeriodSettings
 from cocite_jobs.progress_bars import ProgressBars, no_bars
@@ -109,7 +111,7 @@ class _Tables:
         return Report("Citeomatic's tables", dict(self.facts), [tables[name]() for name in only])
 
     def table2(self) -> Table:
-        """Table 2: BM25, L2-LR, the parts of the system one by one, and the learned fusion after them."""
+        """Table 2: BM25, L2-LR, ClusCite, the parts of the system one by one, and the learned fusion after them."""
         systems = self._systems()
         if "global" in components.ordered_kinds(self.model, "fusion"):
             systems["+ learned fusion"] = self._pipeline
@@ -211,6 +213,7 @@ class _Tables:
         systems: dict[str, Callable[[], Rank]] = {
             "BM25": lambda: Bm25Baseline(self.index).search,
             "L2-LR": lambda: L2LrRanker(self.index, self._l2_lr).search,
+            "ClusCite": lambda: ClusCiteRanker(self.index, self._cluscite).search,
             "NNSelect": lambda: self._citeomatic(self.index, self.model, reranked=False),
             "+ NNRank": lambda: self._citeomatic(self.index, text_only),
         }
@@ -222,8 +225,17 @@ class _Tables:
     def _l2_lr(self) -> L2Lr:
         """L2-LR's weights, of the links of the training period."""
         with self.bars("fitting L2-LR", None):
-            training = Periods.of(self.corpus, PeriodSettings()).history
-            return fit_l2_lr(training, L2LrSettings(), self.variants.seed)
+            return fit_l2_lr(self._training, L2LrSettings(), self.variants.seed)
+
+    @cached_property
+    def _cluscite(self) -> ClusCite:
+        """ClusCite, of the links of the training period."""
+        with self.bars("fitting ClusCite", None):
+            return fit_cluscite(self._training, ClusCiteSettings(), self.variants.seed)
+
+    @cached_property
+    def _training(self) -> History:
+        return Periods.of(self.corpus, PeriodSettings()).history
 
     def _citeomatic(
         self, index: Index, folder: Path, *, reranked: bool = True, neighbours: int = 100

@@ -102,8 +102,8 @@ def reranking_tables(
         trained: model folders whose cross-encoders were each trained for another split of the tokens; the table of
             budgets has them beside ``model``'s.
         baselines: of :data:`~cocite.systems.baselines.train.NAMES`, rows of the prefetching table, and of its
-            ``RERANKERS``, rows of the reranking table; the paper's are ``s2v`` and ``ncn``. They are trained on the
-            training period's texts, unless ``cache`` has them.
+            ``RERANKERS``, rows of the reranking table; the paper's are ``s2v``, and ``ncn``, ``dualcon``,
+            ``dualenh`` and ``bertgcn``. They are trained on the training period's texts, unless ``cache`` has them.
         cache: folder of trained baselines.
         settings: of their training.
         saved: an index folder of the corpus, whose vectors are reused.
@@ -140,8 +140,12 @@ def reranking_tables(
         if "cross-encoder" not in components.list_components(folder):
             raise InputError("holds no cross-encoder", where=str(folder))
     has_cross_encoder = "cross-encoder" in components.list_components(model)
-    wanted = list(only or (TABLES if has_cross_encoder else ("prefetching", "forms")))
-    if not has_cross_encoder and set(wanted) - {"prefetching", "forms"}:
+    retrieving = [name for name in baselines if name in NAMES]
+    reranking = [name for name in baselines if name in BASELINE_RERANKERS]
+    # Baselines that rerank are measured without a cross-encoder too.
+    without = ("prefetching", "forms", *(["reranking"] if reranking else []))
+    wanted = list(only or (TABLES if has_cross_encoder else without))
+    if not has_cross_encoder and set(wanted) - set(without):
         raise InputError(
             "holds no cross-encoder, which this table measures",
             where=str(model),
@@ -149,12 +153,12 @@ def reranking_tables(
         )
     made = _Tables(corpus, model, task, split, sample, seed, saved, bars, rerankers or {})
     trainer = TrainedBaselines(tasks.history_before(corpus, "dev"), cache, settings, bar=bars)
-    retrieving = [name for name in baselines if name in NAMES]
-    reranking = [name for name in baselines if name in BASELINE_RERANKERS]
     tables: dict[str, Callable[[], Table]] = {
         "prefetching": lambda: made.prefetching([trainer.open(name) for name in retrieving]),
         "reranking": lambda: made.reranking(
-            oracle_depth, [trainer.open_reranker(name) for name in reranking]
+            oracle_depth,
+            [trainer.open_reranker(name) for name in reranking],
+            has_cross_encoder=has_cross_encoder,
         ),
         "pipeline": lambda: made.pipeline(sorted(set(depths))),
         "time": lambda: made.time(sorted(set(depths))),
@@ -239,12 +243,12 @@ class _Tables:
         assert reranker is not None  # checked before any table is made
         return CachedReranker(reranker)
 
-    def reranking(self, depth: int, baselines: Sequence[Reranker]) -> Table:
-        """HAtten, Table 3: BM25's candidates with every cited paper among them, by BM25 and by the cross-encoder."""
+    def reranking(self, depth: int, baselines: Sequence[Reranker], *, has_cross_encoder: bool) -> Table:
+        """HAtten, Table 3: BM25's candidates with every cited paper among them, by BM25 and by each reranker."""
         candidates = self._ranked("bm25", self._system("bm25"), depth)
         oracle = add_relevant(candidates, self.task.relevant)
         measured = {"bm25": self._measured(oracle)}
-        for reranker in (*baselines, self.cross_encoder):
+        for reranker in (*baselines, *([self.cross_encoder] if has_cross_encoder else [])):
             scores = self._scores(oracle, reranker, f"oracle candidates, {reranker.name}")
             measured[reranker.name] = self._measured(rerank_head(oracle, scores, oracle.depth))
         note = f"{oracle.depth} candidates; a cited paper that BM25 missed stands in place of the last ones."

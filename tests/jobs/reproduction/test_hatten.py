@@ -33,8 +33,15 @@ def test_every_table_and_figure_is_made(
     assert f"--baselines s2v --cache {setup.folder}/baselines" in shown["table2"].exhibit.command
     assert dict(shown["table2"].grid.sections)["ACL-200"][-1][0] == "HAtten"
     third = shown["table3"].made.table
-    assert [row[0] for row in third.rows] == ["bm25", "NCN", "cross-encoder"]
-    assert "--baselines ncn" in shown["table3"].exhibit.command
+    assert [row[0] for row in third.rows] == [
+        "bm25",
+        "NCN",
+        "DualCon",
+        "DualEnh",
+        "BERT-GCN",
+        "cross-encoder",
+    ]
+    assert "--baselines ncn,dualcon,dualenh,bertgcn --cache" in shown["table3"].exhibit.command
     fourth = shown["table4"].made.table
     assert fourth.columns == ["pipeline", "20 reranked", "40 reranked"]
     rows = {row[0]: row[1:] for row in fourth.rows}

@@ -40,10 +40,17 @@ def model(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_tables_train_what_is_missing_and_only_once(corpus: Corpus, model: Path) -> None:
     report = citeomatic_tables(corpus, model, sample=40)
     second, third, fourth = report.tables
-    assert [row[0] for row in second.rows] == ["BM25", "L2-LR", "NNSelect", "+ NNRank", "+ metadata"]
+    assert [row[0] for row in second.rows] == [
+        "BM25",
+        "L2-LR",
+        "ClusCite",
+        "NNSelect",
+        "+ NNRank",
+        "+ metadata",
+    ]
     assert [row[0] for row in third.rows] == ["full model", *(row for row, _ in WITHOUT.values())]
     full = third.rows[0]
-    assert full[1] == second.rows[3][1]
+    assert full[1] == second.rows[4][1]
     for row in third.rows[1:]:
         assert row[2] == pytest.approx(full[1] - row[1])
         assert row[4] == pytest.approx(full[3] - row[3])
@@ -115,6 +122,8 @@ def test_l2_lr_is_fitted_to_the_training_period_by_the_seed_of_the_model(corpus:
     )
     assert table.rows[1] == ["L2-LR", *means(result.hits, ("F1@20", "MRR")).values()]
     assert table.rows[1][2] > 0
+    assert table.rows[2][0] == "ClusCite"
+    assert table.rows[2][2] > 0
 
 
 def test_the_encoders_of_section_5_are_trained_and_measured_in_both_stages(

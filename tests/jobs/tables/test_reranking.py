@@ -15,9 +15,12 @@ from helpers.tiny_bert import tiny_bert
 
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
+from cocite.systems.baselines.bert_gcn import BertGcnSettings
+from cocite.systems.baselines.dual import DualSettings
 from cocite.systems.baselines.ncn import NcnSettings
 from cocite.systems.baselines.sent2vec import Sent2VecSettings
-from cocite.systems.baselines.train import BaselineSettings
+from cocite.systems.baselines.train import RERANKERS, BaselineSettings
+from cocite.systems.baselines.word2vec import Word2VecSettings
 from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.reranker import CrossEncoderReranker
@@ -166,20 +169,27 @@ def test_each_prefetcher_may_have_a_cross_encoder_of_its_own(
 
 
 def test_baselines_have_rows_where_they_rank_and_where_they_rerank(
-    corpus: Corpus, model: Path, tmp_path: Path
+    corpus: Corpus, model: Path, encoders: Path, tmp_path: Path
 ) -> None:
     settings = BaselineSettings(
         s2v=Sent2VecSettings(dimension=8, epochs=1),
         ncn=NcnSettings(dimension=8, channels=8, epochs=1, batch=256),
+        dual=DualSettings(hidden=6, attention=4, author_dimension=4, channels=4),
+        bertgcn=BertGcnSettings(inner=8, graph_hidden=4, graph=4, graph_epochs=2, epochs=1),
+        w2v=Word2VecSettings(dimension=8, epochs=1),
     )
     asked: dict[str, Any] = {"only": ["prefetching", "reranking"], "sample": 6, "oracle_depth": 8}
     prefetching, reranking = reranking_tables(
-        corpus, model, **asked, baselines=["s2v", "ncn"], cache=tmp_path, settings=settings
+        corpus, model, **asked, baselines=["s2v", *RERANKERS], cache=tmp_path, settings=settings
     ).tables
     assert prefetching.rows[-1][0] == "Sent2Vec"
     assert prefetching.rows[-1][1] > 0, "it finds something"
-    assert [row[0] for row in reranking.rows] == ["bm25", "NCN", "cross-encoder"]
-    assert {path.name.partition("-")[0] for path in tmp_path.iterdir()} == {"words", "s2v", "ncn"}
+    assert [row[0] for row in reranking.rows] == ["bm25", *RERANKERS.values(), "cross-encoder"]
+    assert {path.name.partition("-")[0] for path in tmp_path.iterdir()} == {"words", "s2v", "w2v", *RERANKERS}
+    alone = reranking_tables(
+        corpus, encoders, **asked, baselines=["s2v", *RERANKERS], cache=tmp_path, settings=settings
+    ).tables
+    assert alone[1].rows == reranking.rows[:-1], "without a cross-encoder all but its own row"
     without = reranking_tables(corpus, model, **asked, cache=tmp_path / "unused").tables
     assert [row[:-1] for row in without[0].rows] == [row[:-1] for row in prefetching.rows[:-1]]
     assert not (tmp_path / "unused").exists(), "nothing is trained that is not asked for"

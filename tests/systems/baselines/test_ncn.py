@@ -9,7 +9,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from cocite.systems.baselines.ncn import BEGIN, END, PADDING, Ncn, NcnPairs, NcnSettings, TimeDelay
+from cocite.systems.baselines.filters import PADDING
+from cocite.systems.baselines.ncn import BEGIN, END, Ncn, NcnPairs, NcnSettings, TimeDelay
 
 SETTINGS = NcnSettings(dimension=5, channels=4, widths=(2, 3), author_widths=(1, 2), dropout=0.0)
 WORDS, AUTHORS = 12, 6

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.evaluation import tasks
 from cocite.evaluation.oracle import add_relevant
 from cocite.protocols import NO_ROW, Query, Ranking
-from cocite.systems.baselines.ncn import PADDING, NcnSettings
-from cocite.systems.baselines.ncn_reranker import UNKNOWN_AUTHOR, NcnReader, NcnReranker, train_ncn
+from cocite.systems.baselines.filters import PADDING
+from cocite.systems.baselines.ncn import NcnSettings
+from cocite.systems.baselines.ncn_reranker import NcnReader, NcnReranker, train_ncn
 from cocite.systems.baselines.texts import CitingTexts
 from cocite.text.paragraphs import GAP, OTHER, SPECIAL, UNKNOWN
 
@@ -84,7 +84,7 @@ def test_the_seed_alone_decides(texts: CitingTexts) -> None:
     assert any(not torch.equal(value, other[name]) for name, value in one.items())
 
 
-def test_words_and_authors_that_are_not_told_apart_are_unknown(texts: CitingTexts) -> None:
+def test_words_that_are_not_told_apart_are_unknown(texts: CitingTexts) -> None:
     settings = NcnSettings(vocabulary=20, authors=3, words=4, title=3, people=2)
     reader = NcnReader(texts.history, texts.reader, settings)
     assert reader.sizes == (SPECIAL + 20, 4)
@@ -96,21 +96,3 @@ def test_words_and_authors_that_are_not_told_apart_are_unknown(texts: CitingText
     assert titles.shape[1] == 3
     assert titles.max() < SPECIAL + 20
     assert not np.isin(titles, [GAP, OTHER]).any(), "the marks of a title's ends"
-    first = next(iter(reader.authors))
-    assert reader.people([(first.upper(), "No Such Author", first), ()]).tolist() == [
-        [1, UNKNOWN_AUTHOR],
-        [UNKNOWN_AUTHOR, PADDING],
-    ]
-
-
-def test_authors_are_those_of_the_history(texts: CitingTexts) -> None:
-    corpus = texts.history.corpus
-    history = History(corpus, np.arange(len(corpus)) < 20)
-    known = NcnReader(history, texts.reader, NcnSettings()).authors
-    first, every = (
-        {name for names in corpus.papers.take("authors", np.arange(count)) for name in names}
-        for count in (20, len(corpus))
-    )
-    assert set(known) == {" ".join(name.lower().split()) for name in first}
-    assert len(first) < len(every)
-    assert sorted(known.values()) == list(range(1, len(known) + 1))

@@ -10,8 +10,10 @@ from cocite.errors import ConfigError, InputError
 from cocite.evaluation import experiment, tasks
 from cocite.evaluation.metrics import means
 from cocite.protocols import NO_ROW, Query, Ranking, Retriever
+from cocite.systems.baselines.bert_gcn import BertGcnSettings
 from cocite.systems.baselines.dacr import DacrSettings
 from cocite.systems.baselines.doc2vec import Doc2VecSettings
+from cocite.systems.baselines.dual import DualSettings
 from cocite.systems.baselines.hyperdoc2vec import HyperDoc2VecSettings
 from cocite.systems.baselines.ncn import NcnSettings
 from cocite.systems.baselines.sent2vec import Sent2VecSettings
@@ -27,6 +29,12 @@ SMALL = BaselineSettings(
     dacr=DacrSettings(epochs=4, batch=64, noise=50, heads=2, words=20, learning_rate=0.03),
     s2v=Sent2VecSettings(dimension=16, buckets=2000, epochs=6, threshold=0.01),
 )
+
+TINY = {
+    "ncn": NcnSettings(dimension=8, channels=8, epochs=1, batch=128),
+    "dual": DualSettings(hidden=6, attention=4, author_dimension=4, channels=4),
+    "bertgcn": BertGcnSettings(inner=8, graph_hidden=4, graph=4, graph_epochs=2, epochs=1),
+}
 
 
 @pytest.fixture(scope="module")
@@ -126,19 +134,24 @@ def test_an_unknown_name_is_refused(texts, tmp_path) -> None:
         TrainedBaselines(texts.history, tmp_path, SMALL).open("w2vec")
 
 
-def test_a_reranker_is_kept_and_found_again(texts, tmp_path, monkeypatch) -> None:
-    small = SMALL.model_copy(update={"ncn": NcnSettings(dimension=8, channels=8, epochs=1, batch=128)})
-    first = TrainedBaselines(texts.history, tmp_path, small).open_reranker("ncn")
+@pytest.mark.parametrize("name", list(RERANKERS))
+def test_a_reranker_is_kept_and_found_again(name, texts, tmp_path, monkeypatch) -> None:
+    small = SMALL.model_copy(update=TINY)
+    first = TrainedBaselines(texts.history, tmp_path, small).open_reranker(name)
     monkeypatch.setattr(TrainedBaselines, "_train", lambda *_: pytest.fail("trained again"))
-    again = TrainedBaselines(texts.history, tmp_path, small).open_reranker("ncn")
+    again = TrainedBaselines(texts.history, tmp_path, small).open_reranker(name)
     query = Query("q", context=texts.history.corpus.contexts.take("text", [3])[0])
     candidates = Ranking(np.array([[4, 9]], np.int32), np.zeros((1, 2), np.float32))
     np.testing.assert_array_equal(again.score([query], candidates), first.score([query], candidates))
-    assert first.name == RERANKERS["ncn"]
+    assert first.name == RERANKERS[name]
+
+
+def test_a_retriever_is_no_reranker(texts, tmp_path) -> None:
     with pytest.raises(InputError, match=r"no baseline that reranks is called 'w2v'"):
-        TrainedBaselines(texts.history, tmp_path, small).open_reranker("w2v")
+        TrainedBaselines(texts.history, tmp_path, SMALL).open_reranker("w2v")
 
 
-def test_heads_divide_the_dimension() -> None:
-    with pytest.raises(ConfigError, match=r"dacr.heads \(4\) does not divide"):
-        BaselineSettings.parse({"d2v": {"dimension": 18}, "dacr": {"heads": 4}})
+@pytest.mark.parametrize(("name", "start"), [("dacr", "d2v"), ("bertgcn", "w2v")])
+def test_heads_divide_the_dimension(name: str, start: str) -> None:
+    with pytest.raises(ConfigError, match=rf"{name}.heads \(4\) does not divide"):
+        BaselineSettings.parse({start: {"dimension": 18}, name: {"heads": 4}})

@@ -81,11 +81,11 @@ def test_links_of_queries_and_of_later_splits_reach_no_feature(
     examples: list[np.ndarray] = []
     original = l2_lr._examples
 
-    def watch(features, history, queries, settings, rng):
-        values, labels = original(features, history, queries, settings, rng)
+    def watch(features, history, queries, *others):
+        *pairs, labels = original(features, history, queries, *others)
         examples.append(labels)
         assert not features.history.citing[queries].any()
-        return values, labels
+        return *pairs, labels
 
     monkeypatch.setattr(l2_lr, "MetaPathFeatures", Watched)
     monkeypatch.setattr(l2_lr, "_examples", watch)

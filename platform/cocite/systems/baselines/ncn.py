@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
 import torch
 from pydantic import Field
@@ -30,13 +29,11 @@ from cocite.bounds import (
     Total,
 )
 from cocite.config import Settings
+from cocite.systems.baselines.filters import PADDING, FilterWidth, MaxFilters
 from cocite.text.paragraphs import GAP, OTHER
 
 BEGIN, END = GAP, OTHER
 """Numbers of the marks around a title, which holds neither the gap nor another citation."""
-PADDING = -1
-FilterWidth = Annotated[int, Field(ge=1, le=64)]
-"""Words or authors that a filter reads at once."""
 
 
 class NcnSettings(Settings):
@@ -99,11 +96,11 @@ class NcnPairs:
     title: Tensor
 
 
-class TimeDelay(nn.Module):
+class TimeDelay(MaxFilters):
     """For each width the maximum over the places of a rectified convolution, then a layer with tanh.
 
     Args:
-        numbers: of words or authors; :data:`PADDING` is one more.
+        numbers: of words or authors.
         dimension: of their vectors.
         channels: of an encoding.
         widths: of the filters.
@@ -114,26 +111,12 @@ class TimeDelay(nn.Module):
     """
 
     def __init__(self, numbers: int, dimension: int, channels: int, widths: Sequence[int]) -> None:
-        super().__init__()
-        self.vectors = nn.Embedding(numbers + 1, dimension, padding_idx=numbers)
-        self.widths = tuple(widths)
-        self.filters = nn.ModuleList(nn.Conv1d(dimension, channels, width) for width in widths)
+        super().__init__(numbers, dimension, channels, widths)
         self.layer = nn.Linear(channels, channels)
 
     def forward(self, numbers: Tensor) -> Tensor:
-        """(b, n) numbers to (b, widths, channels); a filter that is wider than the list reads padding, which is 0."""
-        lengths = (numbers != PADDING).sum(1)
-        read = functional.pad(numbers, (0, max(self.widths) - 1), value=PADDING)
-        read = torch.where(read == PADDING, self.vectors.num_embeddings - 1, read)
-        vectors = self.vectors(read).transpose(1, 2)  # (b, d, n + widest - 1)
-        encodings = []
-        for width, convolution in zip(self.widths, self.filters, strict=True):
-            found = convolution(vectors).relu()  # (b, c, places)
-            # The first place always counts, and the others where the filter reads no padding.
-            places = torch.arange(found.shape[2]) < (lengths - width + 1).clamp(min=1)[:, None]
-            # What is rectified is 0 or more, so that a place that does not count is never the maximum.
-            encodings.append((found * places[:, None]).amax(2))
-        encoded: Tensor = self.layer(torch.stack(encodings, dim=1)).tanh()
+        """(b, n) numbers to (b, widths, channels)."""
+        encoded: Tensor = self.layer(super().forward(numbers)).tanh()
         return encoded
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,13 +13,13 @@ from numpy.typing import NDArray
 
 from cocite.corpus.history import History
 from cocite.protocols import NO_ROW, Query, Ranking
-from cocite.systems.baselines.ncn import PADDING, Ncn, NcnPairs, NcnSettings
+from cocite.systems.baselines.authors import AuthorNumbers
+from cocite.systems.baselines.filters import PADDING
+from cocite.systems.baselines.ncn import Ncn, NcnPairs, NcnSettings
 from cocite.systems.baselines.texts import CitingTexts, nearest_words
 from cocite.text.paragraph_reader import ParagraphReader
 from cocite.text.paragraphs import CONTEXT, SPECIAL, TITLE, UNKNOWN, Paragraphs
 
-UNKNOWN_AUTHOR = 0
-"""Number of the authors that are not told apart, and of a paper's whose authors are not known."""
 PAIRS = 512
 """Pairs scored at a time."""
 
@@ -40,8 +39,8 @@ class NcnReader:
         >>> history = History.all(starter_corpus())
         >>> words = ParagraphReader.build(history, ParagraphSettings(), bodies=False)
         >>> reader = NcnReader(history, words, NcnSettings(people=2))
-        >>> reader.people([("Ashish Vaswani", "No One", "A Third"), ()])[:, 1].tolist()  # unknown, and padding
-        [0, -1]
+        >>> reader.titles(np.array([3, 9])).shape[0], reader.authors.size == reader.sizes[1]
+        (2, True)
     """
 
     history: History
@@ -49,18 +48,14 @@ class NcnReader:
     settings: NcnSettings
 
     @cached_property
-    def authors(self) -> dict[str, int]:
-        """Name -> number, from 1: the authors of the most papers of the history."""
-        rows = np.flatnonzero(self.history.citing)
-        lists = self.history.corpus.papers.take("authors", rows)
-        counts = Counter(name for names in lists for name in {_plain(name) for name in names})
-        ordered = sorted(counts, key=lambda name: (-counts[name], name))
-        return {name: number for number, name in enumerate(ordered[: self.settings.authors], 1)}
+    def authors(self) -> AuthorNumbers:
+        """Numbers authors."""
+        return AuthorNumbers(self.history, most=self.settings.authors, first=self.settings.people)
 
     @property
     def sizes(self) -> tuple[int, int]:
         """Numbers of words and of authors."""
-        return min(self.words.size, SPECIAL + self.settings.vocabulary), len(self.authors) + 1
+        return min(self.words.size, SPECIAL + self.settings.vocabulary), self.authors.size
 
     def contexts(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """(n, w) the words around the gap of each context."""
@@ -77,29 +72,12 @@ class NcnReader:
         )
         return self._rectangle(Paragraphs(np.concatenate([[0], np.cumsum(counts)]), read.tokens[keep]))
 
-    def people(self, lists: Sequence[Sequence[str]]) -> NDArray[np.int64]:
-        """(n, a) the first authors of each list; one unknown author for an empty list."""
-        result = np.full((len(lists), self.settings.people), PADDING, np.int64)
-        for row, names in zip(result, lists, strict=True):
-            numbers = [self.authors.get(_plain(name), UNKNOWN_AUTHOR) for name in names]
-            numbers = numbers[: self.settings.people] or [UNKNOWN_AUTHOR]
-            row[: len(numbers)] = numbers
-        return result
-
-    def authors_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(n, a) those of some papers."""
-        return self.people(self.history.corpus.papers.take("authors", rows))
-
     def _rectangle(self, paragraphs: Paragraphs) -> NDArray[np.int64]:
         """(n, longest), of at least one column; words that are not told apart are the unknown word."""
         numbers = paragraphs.rectangle(np.arange(len(paragraphs))).astype(np.int64)
         numbers[numbers >= self.sizes[0]] = UNKNOWN
         numbers[np.arange(numbers.shape[1]) >= paragraphs.lengths[:, None]] = PADDING
         return numbers if numbers.shape[1] else np.full((len(paragraphs), 1), UNKNOWN, np.int64)
-
-
-def _plain(name: str) -> str:
-    return " ".join(name.lower().split())
 
 
 def train_ncn(
@@ -133,8 +111,8 @@ def train_ncn(
                 citing = texts.citing[context[batch]].astype(np.int64)
                 pairs = NcnPairs(
                     torch.from_numpy(words[context[batch]]),
-                    torch.from_numpy(reader.authors_of(citing)),
-                    torch.from_numpy(reader.authors_of(cited[batch])),
+                    torch.from_numpy(reader.authors.of_papers(citing)),
+                    torch.from_numpy(reader.authors.of_papers(cited[batch])),
                     torch.from_numpy(reader.titles(cited[batch])),
                 )
                 optimizer.zero_grad()
@@ -177,14 +155,14 @@ class NcnReranker:
         owner, column = np.nonzero(candidates.rows != NO_ROW)
         texts = [query.context if query.is_local else f"{query.title} {query.abstract}" for query in queries]
         contexts = torch.from_numpy(self.reader.contexts(texts))
-        citing = torch.from_numpy(self.reader.people([query.authors for query in queries]))
+        citing = torch.from_numpy(self.reader.authors.read([query.authors for query in queries]))
         for start in range(0, len(owner), PAIRS):
             asked, place = owner[start : start + PAIRS], column[start : start + PAIRS]
             rows = candidates.rows[asked, place].astype(np.int64)
             pairs = NcnPairs(
                 contexts[asked],
                 citing[asked],
-                torch.from_numpy(self.reader.authors_of(rows)),
+                torch.from_numpy(self.reader.authors.of_papers(rows)),
                 torch.from_numpy(self.reader.titles(rows)),
             )
             result[asked, place] = self.model(pairs).numpy()

@@ -20,8 +20,9 @@ from torch.nn import functional
 from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.errors import InputError
+from cocite.systems.baselines.filters import PADDING
 from cocite.text.paragraph_reader import ParagraphReader, ParagraphSettings
-from cocite.text.paragraphs import ABSTRACT, GAP, SPECIAL, Paragraphs
+from cocite.text.paragraphs import ABSTRACT, GAP, SPECIAL, UNKNOWN, Paragraphs
 from cocite.text.token_lists import spans
 
 LINES = 20_000
@@ -115,6 +116,53 @@ def nearest_words(paragraphs: Paragraphs, limit: int) -> Paragraphs:
     counts = np.minimum(paragraphs.lengths, limit)
     starts = paragraphs.indptr[:-1] + (paragraphs.lengths - counts) // 2
     return Paragraphs(np.concatenate([[0], np.cumsum(counts)]), paragraphs.tokens[spans(starts, counts)])
+
+
+def words_around_gap(paragraphs: Paragraphs, limit: int) -> tuple[Paragraphs, NDArray[np.int64]]:
+    """At most ``limit`` words around the first gap of each context, and (P,) the gap's place among them.
+
+    A context without a gap is read around its middle, which counts as the gap's place.
+
+    Example:
+        >>> near, gaps = words_around_gap(Paragraphs(np.array([0, 5]), np.array([3, GAP, 5, 6, 7], np.int32)), 3)
+        >>> near.tokens.tolist(), gaps.tolist()
+        ([3, 1, 5], [1])
+    """
+    places = paragraphs.lengths // 2
+    gaps = np.flatnonzero(paragraphs.tokens == GAP)[::-1]
+    owner = np.searchsorted(paragraphs.indptr, gaps, side="right") - 1
+    places[owner] = gaps - paragraphs.indptr[owner]  # of several gaps the first, which is written last
+    counts = np.minimum(paragraphs.lengths, limit)
+    first = np.clip(places - limit // 2, 0, paragraphs.lengths - counts)
+    tokens = paragraphs.tokens[spans(paragraphs.indptr[:-1] + first, counts)]
+    return Paragraphs(np.concatenate([[0], np.cumsum(counts)]), tokens), places - first
+
+
+def first_words(paragraphs: Paragraphs, limit: int) -> Paragraphs:
+    """At most ``limit`` words at the beginning of each paragraph.
+
+    Example:
+        >>> first_words(Paragraphs(np.array([0, 3, 4]), np.array([3, 4, 5, 6], np.int32)), 2).tokens.tolist()
+        [3, 4, 6]
+    """
+    counts = np.minimum(paragraphs.lengths, limit)
+    tokens = paragraphs.tokens[spans(paragraphs.indptr[:-1], counts)]
+    return Paragraphs(np.concatenate([[0], np.cumsum(counts)]), tokens)
+
+
+def padded(paragraphs: Paragraphs) -> NDArray[np.int64]:
+    """(P, longest) word numbers, ``PADDING`` behind the end; an empty paragraph is one unknown word.
+
+    Example:
+        >>> padded(Paragraphs(np.array([0, 2, 2]), np.array([3, 4], np.int32))).tolist()
+        [[3, 4], [0, -1]]
+    """
+    numbers = paragraphs.rectangle(np.arange(len(paragraphs))).astype(np.int64)
+    if not numbers.shape[1]:
+        return np.full((len(paragraphs), 1), UNKNOWN, np.int64)
+    # The rectangle is padded with UNKNOWN, so that the first word of an empty paragraph is unknown already.
+    numbers[np.arange(numbers.shape[1]) >= np.maximum(paragraphs.lengths, 1)[:, None]] = PADDING
+    return numbers
 
 
 def joined_pairs(left: Paragraphs, right: Paragraphs) -> Paragraphs:

@@ -22,8 +22,13 @@ from cocite.bounds import Seed
 from cocite.config import Settings
 from cocite.corpus.history import History
 from cocite.errors import CociteError, InputError, nearest
+from cocite.protocols import Reranker
+from cocite.systems.baselines.bert_gcn import BertGcnSettings
+from cocite.systems.baselines.bert_gcn_reranker import BertGcnInputs, BertGcnReranker, train_bert_gcn
 from cocite.systems.baselines.dacr import Dacr, DacrBaseline, DacrSettings, train_dacr
 from cocite.systems.baselines.doc2vec import Doc2VecSettings, doc2vec
+from cocite.systems.baselines.dual import Dual, DualSettings
+from cocite.systems.baselines.dual_reranker import DualInputs, DualReranker, train_dual
 from cocite.systems.baselines.hyperdoc2vec import HyperDoc2VecSettings, hyperdoc2vec
 from cocite.systems.baselines.manuscripts import Manuscripts, ManuscriptSettings
 from cocite.systems.baselines.ncn import Ncn, NcnSettings
@@ -39,8 +44,10 @@ MP_BERT4CR = {"w2v": "Word2Vec", "d2v": "Doc2Vec", "hd2v": "HyperDoc2Vec", "dacr
 """Those of MP-BERT4CR's Table 3: name -> name in tables, in the paper's order."""
 NAMES = {**MP_BERT4CR, "s2v": "Sent2Vec"}
 """All that retrieve; the last is of HAtten's Table 2."""
-RERANKERS = {"ncn": "NCN"}
+RERANKERS = {"ncn": "NCN", "dualcon": "DualCon", "dualenh": "DualEnh", "bertgcn": "BERT-GCN"}
 """Those that order candidates, as in HAtten's Table 3: name -> name in tables."""
+STARTS = {"hd2v": "d2v", "dacr": "d2v", "dualcon": "w2v", "dualenh": "w2v", "bertgcn": "w2v"}
+"""Those that begin with the vectors of another one, and which."""
 KIND, READER = "citation-baseline", "citation-baseline-words"
 WEIGHTS = "model.safetensors"
 
@@ -68,6 +75,8 @@ class BaselineSettings(Settings):
     dacr: DacrSettings = DacrSettings()
     s2v: Sent2VecSettings = Sent2VecSettings()
     ncn: NcnSettings = NcnSettings()
+    dual: DualSettings = DualSettings()
+    bertgcn: BertGcnSettings = BertGcnSettings()
     reads: Reads = "context"
     """What those that retrieve read of a query. They are trained on contexts all the same."""
     manuscript: ManuscriptSettings = ManuscriptSettings()
@@ -77,10 +86,14 @@ class BaselineSettings(Settings):
 
     @model_validator(mode="after")
     def _fitting(self) -> BaselineSettings:
-        if self.d2v.dimension % self.dacr.heads:
-            raise ValueError(
-                f"d2v.dimension is {self.d2v.dimension}, which dacr.heads ({self.dacr.heads}) does not divide"
-            )
+        for name, heads, start in (
+            ("dacr", self.dacr.heads, "d2v"),
+            ("bertgcn", self.bertgcn.heads, "w2v"),
+        ):
+            if (dimension := getattr(self, start).dimension) % heads:
+                raise ValueError(
+                    f"{start}.dimension is {dimension}, which {name}.heads ({heads}) does not divide"
+                )
         return self
 
 
@@ -156,7 +169,7 @@ class TrainedBaselines:
             manuscripts=also,
         )
 
-    def open_reranker(self, name: str) -> NcnReranker:
+    def open_reranker(self, name: str) -> Reranker:
         """The reranker of one of :data:`RERANKERS`, trained unless the cache has it.
 
         Raises:
@@ -168,11 +181,23 @@ class TrainedBaselines:
                 where="--baselines",
                 hint=nearest(name, RERANKERS),
             )
-        arrays, settings = self._arrays(name), self.settings.ncn
-        reader = NcnReader(self.history, self.texts.reader, settings)
-        model = Ncn(*reader.sizes, settings)
-        model.load_state_dict({key: torch.from_numpy(value) for key, value in arrays.items()})
-        return NcnReranker(reader, model.eval())
+        weights = {key: torch.from_numpy(value) for key, value in self._arrays(name).items()}
+        if name == "ncn":
+            reader = NcnReader(self.history, self.texts.reader, self.settings.ncn)
+            network = Ncn(*reader.sizes, self.settings.ncn)
+            network.load_state_dict(weights)
+            return NcnReranker(reader, network.eval())
+        if name == "bertgcn":
+            vectors = self._arrays(STARTS[name])
+            of_graph = BertGcnInputs(self.texts, vectors["words"], self.settings.bertgcn)
+            bert_gcn = of_graph.network(vectors["papers"])
+            bert_gcn.load_state_dict(weights)
+            return BertGcnReranker(of_graph, bert_gcn.eval())
+        inputs = DualInputs(self.texts, self.settings.dual)
+        start = weights["words.weight"].numpy()
+        dual = Dual(start, inputs.people.size, self.settings.dual, enhanced=name == "dualenh")
+        dual.load_state_dict(weights)
+        return DualReranker(RERANKERS[name], inputs, dual.eval())
 
     @cached_property
     def texts(self) -> CitingTexts:
@@ -194,9 +219,9 @@ class TrainedBaselines:
 
     def _arrays(self, name: str) -> Arrays:
         """The weights of a baseline, from the cache or trained."""
-        used: tuple[Settings, ...] = (self.settings.reader, getattr(self.settings, name))
-        if name in ("hd2v", "dacr"):
-            used += (self.settings.d2v,)
+        used: tuple[Settings, ...] = (self.settings.reader, self._own(name))
+        if name in STARTS:
+            used += (getattr(self.settings, STARTS[name]),)
         folder = self.cache / f"{name}-{self._identity(*used)}"
         try:
             open_verified(folder, kind=KIND)
@@ -210,7 +235,7 @@ class TrainedBaselines:
         return arrays
 
     def _train(self, name: str) -> Arrays:
-        """Train a baseline; HyperDoc2Vec and DACR begin with the vectors of Doc2Vec."""
+        """Train a baseline."""
         settings, seed, texts = self.settings, self.settings.seed, self.texts
         if name in ("w2v", "d2v"):
             with self.bar(f"training {NAMES[name]}", None):
@@ -224,19 +249,34 @@ class TrainedBaselines:
             with self.bar(f"training {NAMES[name]}", None) as advance:
                 ngrams, papers = sent2vec(texts, settings.s2v, seed=seed, advance=advance)
             return {"ngrams": ngrams, "papers": papers}
+        initial = self._arrays(STARTS[name]) if name in STARTS else {}
+        title, passes = {**NAMES, **RERANKERS}[name], self._own(name).epochs
+        with self.bar(f"training {title}", passes * len(texts.cited.indices)) as advance:
+            if name == "hd2v":
+                start = initial["words"], initial["papers"]
+                words, papers = hyperdoc2vec(texts, start, settings.hd2v, seed=seed, advance=advance)
+                return {"words": words, "papers": papers}
+            model = self._trained_network(name, initial, advance)
+        return {key: value.numpy() for key, value in model.state_dict().items()}
+
+    def _trained_network(
+        self, name: str, initial: Arrays, advance: Callable[[int], object]
+    ) -> torch.nn.Module:
+        """Train one that is a network, from the vectors of the one that it begins with."""
+        settings, texts, seed = self.settings, self.texts, self.settings.seed
         if name == "ncn":
-            with self.bar("training NCN", settings.ncn.epochs * len(texts.cited.indices)) as advance:
-                network = train_ncn(texts, settings.ncn, seed=seed, advance=advance)
-            return {key: value.numpy() for key, value in network.state_dict().items()}
-        initial = self._arrays("d2v")
+            return train_ncn(texts, settings.ncn, seed=seed, advance=advance)
         start = initial["words"], initial["papers"]
-        passes = settings.hd2v.epochs if name == "hd2v" else settings.dacr.epochs
-        with self.bar(f"training {NAMES[name]}", passes * len(texts.cited.indices)) as advance:
-            if name == "dacr":
-                model = train_dacr(texts, start, settings.dacr, seed=seed, advance=advance)
-                return {key: value.numpy() for key, value in model.state_dict().items()}
-            words, papers = hyperdoc2vec(texts, start, settings.hd2v, seed=seed, advance=advance)
-            return {"words": words, "papers": papers}
+        if name == "dacr":
+            return train_dacr(texts, start, settings.dacr, seed=seed, advance=advance)
+        if name == "bertgcn":
+            return train_bert_gcn(texts, start, settings.bertgcn, seed=seed, advance=advance)
+        enhanced = name == "dualenh"
+        return train_dual(texts, start[0], settings.dual, enhanced=enhanced, seed=seed, advance=advance)
+
+    def _own(self, name: str) -> Any:
+        """The settings of a baseline."""
+        return getattr(self.settings, "dual" if name in ("dualcon", "dualenh") else name)
 
     def _identity(self, *used: Settings) -> str:
         """Fingerprint of history, settings and seed: 16 hexadecimal digits."""

@@ -114,22 +114,62 @@ def fit_l2_lr(
         InputError: fewer than two papers of the period cite others, or those cite all papers of it.
     """
     rng = np.random.default_rng([seed, 0])
-    queries = held_out(history, settings.queries, rng)
+    examples = held_out_examples(history, settings.queries, settings.negatives, rng, fields)
+    return L2Lr(examples.features.names, fit_weights(examples.values, examples.cited, settings.penalty))
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Pairs of a paper that is held out as a query, and a paper that it cites or not.
+
+    Attributes:
+        features: of what is known without the queries.
+        queries: (Q,) their rows.
+        query: (P,) the position of each pair's query among them.
+        paper: (P,) row of each pair's paper.
+        values: (P, F) features.
+        cited: (P,) whether the query cites the paper.
+    """
+
+    features: MetaPathFeatures
+    queries: NDArray[np.int32]
+    query: NDArray[np.int64]
+    paper: NDArray[np.int64]
+    values: NDArray[np.float32]
+    cited: NDArray[np.bool_]
+
+
+def held_out_examples(
+    history: History, most: int, negatives: int, rng: np.random.Generator, fields: FieldSettings | None = None
+) -> Examples:
+    """The pairs of the latest papers of a period, with what the others know as features.
+
+    Args:
+        history: the period.
+        most: queries at most, see :func:`held_out`.
+        negatives: papers of the period drawn for each query; those that it cites are left out.
+        rng: what draws them.
+        fields: how much of a paper is read.
+
+    Raises:
+        InputError: as :func:`fit_l2_lr`.
+    """
+    queries = held_out(history, most, rng)
     citing = history.citing.copy()
     citing[queries] = False
     known = History(history.corpus, citing)
     encoder = FieldEncoder.build(known, fields or FieldSettings(), metadata=True)
     features = MetaPathFeatures(known, encoder)
     parts = [
-        _examples(features, history, queries[start : start + BLOCK], settings, rng)
+        _examples(features, history, queries, start, negatives, rng)
         for start in range(0, len(queries), BLOCK)
     ]
-    values, labels = (np.concatenate(column) for column in zip(*parts, strict=True))
-    if labels.all():
+    query, paper, values, cited = (np.concatenate(column) for column in zip(*parts, strict=True))
+    if cited.all():
         raise InputError(
             "the papers that are held out cite all papers of the training period", hint="import more papers"
         )
-    return L2Lr(features.names, fit_weights(values, labels, settings.penalty))
+    return Examples(features, queries, query, paper, values, cited)
 
 
 def held_out(history: History, most: int, rng: np.random.Generator) -> NDArray[np.int32]:
@@ -170,18 +210,20 @@ def fit_weights(
 def _examples(
     features: MetaPathFeatures,
     history: History,
-    queries: NDArray[np.int32],
-    settings: L2LrSettings,
+    every: NDArray[np.int32],
+    start: int,
+    negatives: int,
     rng: np.random.Generator,
-) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """(P, F) features and (P,) labels of the pairs of some queries."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32], NDArray[np.bool_]]:
+    """(P,) query and paper, (P, F) features and (P,) labels of the pairs of a block of queries."""
+    queries = every[start : start + BLOCK]
     made = features.of_papers(queries)
     owner, cited = history.cites.gather(queries)
     pool = np.flatnonzero(history.citing)
-    paper = pool[rng.integers(0, len(pool), len(queries) * settings.negatives)]
-    query = np.repeat(np.arange(len(queries)), settings.negatives)
+    paper = pool[rng.integers(0, len(pool), len(queries) * negatives)]
+    query = np.repeat(np.arange(len(queries)), negatives)
     is_negative = ~history.cites.contains(queries[query], paper) & (paper != queries[query])
     query = np.concatenate([owner, query[is_negative]])
     paper = np.concatenate([cited, paper[is_negative]])
     values = np.stack([made[name][query, paper] for name in features.names], axis=1)
-    return values, np.arange(len(query)) < len(owner)
+    return query + start, paper, values, np.arange(len(query)) < len(owner)
