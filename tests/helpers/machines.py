@@ -72,14 +72,17 @@ class Machine:
             raise
         return subprocess.CompletedProcess(command, process.returncode, out, err)
 
-    def kill(self, words: str) -> int:
-        """Send SIGKILL to the machine's processes whose command lines contain some words; how many there were."""
+    def kill(self, words: str, number: int = signal.SIGKILL) -> int:
+        """Send a signal to the machine's processes whose command lines contain some words; how many there were.
+
+        Signal 0 counts them, and does nothing to them.
+        """
         mine, killed = os.readlink(f"/proc/{self.process}/ns/pid"), 0
         for folder in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):  # it has ended meanwhile
                 line = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
                 if words in line and os.readlink(folder / "ns" / "pid") == mine:
-                    os.kill(int(folder.name), signal.SIGKILL)
+                    os.kill(int(folder.name), number)
                     killed += 1
         return killed
 

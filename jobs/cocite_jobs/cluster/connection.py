@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -95,6 +96,22 @@ def never_grows() -> bool:
         True
     """
     return _private
+
+
+def joins_cluster(address: str | None = None) -> bool:
+    """Whether :func:`ray_connection` connects to a Ray that runs already, which may have other machines than this one.
+
+    Args:
+        address: as of :func:`ray_connection`.
+
+    Example:
+        >>> joins_cluster("10.0.0.1:6379"), joins_cluster("local")
+        (True, False)
+    """
+    ray = sys.modules.get("ray")  # what has not imported it is not connected
+    if ray is not None and ray.is_initialized():
+        return not _private
+    return (address or os.environ.get("RAY_ADDRESS") or LOCAL) != LOCAL
 
 
 @contextmanager

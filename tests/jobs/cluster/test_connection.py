@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cocite.errors import InputError
-from cocite_jobs.cluster.connection import SCRATCH, ray_connection, scratch_folder
+from cocite_jobs.cluster.connection import SCRATCH, joins_cluster, ray_connection, scratch_folder
 
 
 @pytest.mark.parametrize("address", ["ray://head:10001", "http://head:8265"])
@@ -65,12 +65,21 @@ def test_a_private_ray_ends_with_its_connection_and_a_nested_connection_uses_it(
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     with ray_connection() as outer:
         session = ray.get_runtime_context().get_job_id()
+        assert not joins_cluster("10.0.0.1:6379")  # for it is connected already
         with ray_connection("local") as inner:
             assert ray.get_runtime_context().get_job_id() == session
             assert inner != outer
         assert ray.is_initialized()
     assert not ray.is_initialized()
     assert not outer.exists()
+    assert not joins_cluster()
+
+
+def test_a_cluster_is_named_or_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    assert [joins_cluster(address) for address in (None, "local", "auto")] == [False, False, True]
+    monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
+    assert [joins_cluster(address) for address in (None, "local")] == [True, False]
 
 
 @pytest.mark.integration
