@@ -156,7 +156,7 @@ def _code() -> list[str]:
 
 def _environment() -> dict[str, str]:
     """A user's on a new machine, and what keeps the tests offline and small."""
-    from_here = {name: os.environ[name] for name in ("LANG", "LC_ALL") if name in os.environ}
+    from_here = {name: os.environ[name] for name in ("LANG", "LC_ALL", "PYTHONPATH") if name in os.environ}
     return from_here | {
         "HOME": str(Path.home()),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",

@@ -46,11 +46,6 @@ def candidates(files: Files) -> Any:
     }
 
 
-def inputs(files: Files) -> Any:
-    """What was made before the workers of HAtten started."""
-    return {name: data for name, data in files.items() if name.startswith(INPUTS)}
-
-
 def index_files(files: Files) -> Any:
     """All, and of the version's manifest what it says of them: it has times, too."""
     version = next(name for name in files if name.count("/") == 2 and name.endswith("manifest.json"))
@@ -108,9 +103,8 @@ ON_TWO = "training.epochs=2 training.checkpoint_every=2 workers.count=2 workers.
 NNSELECT_ON_TWO = f"train nnselect {ON_TWO} --corpus {CORPUS} --to TO/model --no-track"
 NNRANK_ON_TWO = f"train nnrank {ON_TWO} --corpus {CORPUS} --to TO/model --no-track"
 SHORT = "train hatten training.steps=1 --no-track"
-INPUTS = ("hatten-texts/", "word-vectors/")
 MAKER = "ray::make_inputs_on_a_worker"
-"""Part of the command line of the task that makes them."""
+"""Part of the command line of a task that makes inputs of a training."""
 ENCODER = f"train nnselect training.steps=1 workers.count=0 --corpus {CORPUS} --to TO/model --no-track"
 EMBED = f"embed {CORPUS} --model {MODEL} --to TO/vectors"
 BUILD = f"index build {CORPUS} --to TO/index --model {MODEL} --vectors-from {VECTORS} --shards 4"
@@ -162,9 +156,6 @@ ON_RAY = {
         resume="--resume",
         content=weights,
         before=ENCODER,
-    ),
-    "inputs": Step(
-        f"{SHORT} --corpus {CORPUS} --to TO/model", "model", "PUT hatten-texts/", worker=MAKER, content=inputs
     ),
     "mine": Step(
         MINE, "model", "PUT .candidates.parts/finished", worker="ray::make_part", content=candidates
@@ -219,42 +210,47 @@ def on_the_head(cluster: Cluster, command: str) -> str:
     return f"exec cocite {command} --address {cluster.head.address}:6390"
 
 
-def test_a_worker_makes_what_one_process_makes(cluster: Cluster, tmp_path: Path) -> None:
+def makers(cluster: Cluster) -> list[int]:
+    """The number of processes that make inputs: on the head, and on the workers together."""
+    return [sum(machine.kill(MAKER, 0) for machine in where) for where in ([cluster.head], cluster.workers)]
+
+
+def wait_for(done: Callable[[], bool]) -> None:
+    until = time.monotonic() + STEP_S
+    while not done():
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def test_a_worker_makes_inputs_is_replaced_and_ends_with_the_driver(cluster: Cluster, tmp_path: Path) -> None:
     command = on_the_head(cluster, f"{SHORT} --corpus {CORPUS} --to s3://bucket/made/model")
     running = cluster.head.start(command)
-    with cluster.held.request("PUT hatten-texts/ made") as wait:
+    with cluster.held.request("PUT made word-vectors/") as wait:
         wait()
-        makers = [machine.kill(MAKER, 0) for machine in (cluster.head, *cluster.workers)]
-    _, err = running.communicate(timeout=STEP_S)
-    assert running.returncode == 0, err
-    assert makers[0] == 0
-    assert sum(makers) == 1
-    corpus = Corpus.open(cluster.shared / "given" / "corpus")
-    prepare_inputs(load_recipe("hatten"), corpus, Location.of(tmp_path), ProgressFunctions())
-    here = {
-        path.relative_to(tmp_path).as_posix(): path.read_bytes()
-        for path in tmp_path.rglob("*")
-        if path.is_file()
-    }
-    assert inputs(cluster.files("made/model")) == inputs(here) != {}
-
-
-def test_sigterm_of_the_driver_ends_the_task_that_makes_inputs(cluster: Cluster) -> None:
-    running = cluster.head.start(
-        on_the_head(cluster, f"{SHORT} --corpus {CORPUS} --to s3://bucket/ended/model")
-    )
-    with cluster.held.request("PUT hatten-texts/ ended") as wait:
-        wait()
-        assert sum(machine.kill(MAKER, 0) for machine in cluster.workers) == 1
+        assert makers(cluster) == [0, 1]
         assert cluster.head.kill("cocite train", signal.SIGTERM) == 1
         _, err = running.communicate(timeout=STEP_S)
         assert running.returncode == 143, err
-        until = time.monotonic() + STEP_S
-        while any(machine.kill(MAKER, 0) for machine in cluster.workers):
-            assert time.monotonic() < until
-            time.sleep(0.1)
-    left = set(cluster.files("ended/model"))
-    assert left == {".hatten.training/run.json"}  # neither an artifact nor a mark of the driver's
+        assert "training: stopped while its inputs were made" in " ".join(err.split())
+        wait_for(lambda: makers(cluster) == [0, 0])
+        left = {name for name in cluster.files("made/model") if not name.startswith("hatten-texts/")}
+        assert left == {".hatten.training/run.json"}  # neither half an artifact nor the driver's mark
+
+    # The next driver has the rest made, by a second task where the first is killed.
+    running = cluster.head.start(command)
+    with cluster.held.request("PUT made word-vectors/") as wait:
+        wait()
+        assert sum(machine.kill(MAKER) for machine in cluster.workers) == 1
+    wait_for(lambda: "word-vectors/manifest.json" in cluster.files("made/model"))
+    assert cluster.head.kill("cocite train") == 1
+    running.communicate(timeout=STEP_S)
+
+    corpus = Corpus.open(cluster.shared / "given" / "corpus")
+    prepare_inputs(load_recipe("hatten"), corpus, Location.of(tmp_path), ProgressFunctions())
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    here = {path.relative_to(tmp_path).as_posix(): path.read_bytes() for path in files}
+    assert len(here) > 10
+    assert {name: cluster.files("made/model").get(name) for name in here} == here
 
 
 def test_a_folder_that_the_driver_alone_sees_is_refused(cluster: Cluster) -> None:

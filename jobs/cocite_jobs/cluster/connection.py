@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
@@ -76,7 +78,8 @@ def ray_connection(address: str | None = None, *, verbose: bool = False) -> Iter
             if "RAY_TMPDIR" not in os.environ:
                 options["_temp_dir"] = str(folder)
         try:
-            with ray_errors("Ray did not start" if address == LOCAL else f"no Ray at {address}", folder):
+            failed = "Ray did not start" if address == LOCAL else f"no Ray at {address}"
+            with ray_errors(failed, folder), _own_sigterm():
                 start_patiently(lambda: ray.init(address, **options), ray.shutdown, START_S)
             _private = address == LOCAL
             yield folder
@@ -112,6 +115,19 @@ def joins_cluster(address: str | None = None) -> bool:
     if ray is not None and ray.is_initialized():
         return not _private
     return (address or os.environ.get("RAY_ADDRESS") or LOCAL) != LOCAL
+
+
+@contextmanager
+def _own_sigterm() -> Iterator[None]:
+    """Keep this process' handler of SIGTERM: Ray's own prints a trace and ends the process, whatever it has to end."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from cocite.corpus.store import Corpus
-from cocite.errors import CociteError, InputError, NotFoundError
+from cocite.errors import CociteError, InputError, NotFoundError, StoppedError
 from cocite.training.engine.settings import WorkerSettings
+from cocite.training.engine.wishes import Wishes
 from cocite_jobs.cluster.connection import never_grows
 from cocite_jobs.cluster.resources import check_part, living_nodes, resolve_gpus, worker_environment
 from cocite_jobs.steps.files import open_seen
@@ -103,6 +104,7 @@ def prepare_inputs_on_ray(
 
     Raises:
         InputError: no node has the resources, or the task's node does not see corpus or model folder.
+        StoppedError: a SIGTERM came; the task has ended.
         CociteError: the task got no resources in time, died too often, or could not make an input.
     """
     needs = needed_inputs(recipe)
@@ -141,26 +143,33 @@ def _run(
     call = ray.remote(**options)(make_inputs_on_a_worker).remote(task, buffer)
     receiver, nodes_left = ProgressReceiver(progress, "inputs"), NodeCheck(reserved.needs)
     has_begun, until = False, time.monotonic() + workers.timeout
+    wishes = Wishes()  # Ray's calls would make another exception of one that a handler of SIGTERM raises
     try:
-        while True:
-            # Waited for before the last drain: events that were sent just before the end would be lost the other way
-            # round.
-            ended, _ = ray.wait([call], timeout=DRAIN_INTERVAL_S)
-            for event in ray.get(buffer.drain.remote()):
-                has_begun = True
-                receiver.receive(event)
-            if ended:
-                return _result(call)
-            if not waits:
-                nodes_left.check(living_nodes())
-            if not (has_begun or waits or workers.retries < 0) and time.monotonic() > until:
-                raise CociteError(
-                    f"no worker got its resources in {workers.timeout:g} s to make the inputs",
-                    where="workers",
-                    hint="is the cluster busy? raise workers.timeout, or pass --wait",
-                )
+        with wishes.on_sigterm():
+            while not wishes.stopping:
+                # Waited for before the last drain: events that were sent just before the end would be lost the other
+                # way round.
+                ended, _ = ray.wait([call], timeout=DRAIN_INTERVAL_S)
+                for event in ray.get(buffer.drain.remote()):
+                    has_begun = True
+                    receiver.receive(event)
+                if ended:
+                    return _result(call)
+                if not waits:
+                    nodes_left.check(living_nodes())
+                if not (has_begun or waits or workers.retries < 0) and time.monotonic() > until:
+                    raise CociteError(
+                        f"no worker got its resources in {workers.timeout:g} s to make the inputs",
+                        where="workers",
+                        hint="is the cluster busy? raise workers.timeout, or pass --wait",
+                    )
     finally:
         _end(call)
+    raise StoppedError(
+        "stopped while its inputs were made",
+        where="training",
+        hint="the same command goes on: those that are made are kept",
+    )
 
 
 def make_inputs_on_a_worker(task: InputTask, buffer: Any) -> dict[str, Any]:

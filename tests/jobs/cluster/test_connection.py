@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -80,6 +82,29 @@ def test_a_cluster_is_named_or_in_the_environment(monkeypatch: pytest.MonkeyPatc
     assert [joins_cluster(address) for address in (None, "local", "auto")] == [False, False, True]
     monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
     assert [joins_cluster(address) for address in (None, "local")] == [True, False]
+
+
+ENDED_BY_SIGTERM = """
+import os, signal, time
+from cocite.cli.signals import exit_on_sigterm
+from cocite_jobs.cluster.connection import ray_connection
+exit_on_sigterm()
+with ray_connection("local"):
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(600)
+    finally:
+        print("in order")
+"""
+
+
+@pytest.mark.integration
+def test_sigterm_ends_a_driver_in_order() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ENDED_BY_SIGTERM], capture_output=True, text=True, check=False, timeout=600
+    )
+    assert (done.returncode, done.stdout) == (143, "in order\n"), done.stderr
+    assert "SIGTERM received" not in done.stderr
 
 
 @pytest.mark.integration

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,13 @@ from helpers.troubled_inputs import KIND, TroubleRecipe, register
 
 from cocite.artifacts import verify
 from cocite.corpus.store import Corpus
-from cocite.errors import CociteError, InputError, NotFoundError
+from cocite.errors import CociteError, InputError, NotFoundError, StoppedError
 from cocite.manifests import read_manifest
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite_jobs.cluster.connection import ray_connection
 from cocite_jobs.steps.run_parts import Workers
 from cocite_jobs.storage.location import Location
+from cocite_jobs.training import inputs_on_ray
 from cocite_jobs.training.inputs import InParts, needed_inputs, prepare_inputs
 from cocite_jobs.training.inputs_on_ray import prepare_inputs_on_ray
 from cocite_jobs.training.progress import ProgressFunctions
@@ -146,13 +148,34 @@ def test_a_task_that_dies_again_and_again_is_a_sentence_and_leaves_no_artifact(
     assert [path.name for path in (tmp_path / "model").iterdir()] == [KIND]
 
 
-def test_the_end_of_the_driver_ends_the_task_which_leaves_nothing(corpus: Corpus, tmp_path: Path) -> None:
-    def stop(description: str, _: int) -> None:
-        if description == "troubles":
-            raise SystemExit(143)  # as SIGTERM does
+def interrupt() -> None:
+    raise KeyboardInterrupt("Ctrl-C")
 
-    with pytest.raises(SystemExit, match="143"):
-        prepare(trouble(tmp_path, "long"), corpus, tmp_path / "model", progress=ProgressFunctions(stage=stop))
+
+@pytest.mark.parametrize(
+    ("end", "error", "sentence"),
+    [
+        (interrupt, KeyboardInterrupt, "Ctrl-C"),
+        (
+            lambda: signal.raise_signal(signal.SIGTERM),
+            StoppedError,
+            r"training: stopped while its inputs were made \(the same command goes on",
+        ),
+    ],
+    ids=["ctrl-c", "sigterm"],
+)
+def test_the_end_of_the_driver_ends_the_task_which_leaves_nothing(
+    corpus: Corpus,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    end: Callable[[], None],
+    error: type[BaseException],
+    sentence: str,
+) -> None:
+    monkeypatch.setattr(inputs_on_ray, "END_S", 600)  # however busy this machine is
+    progress = ProgressFunctions(stage=lambda description, _: end() if description == "troubles" else None)
+    with pytest.raises(error, match=sentence):
+        prepare(trouble(tmp_path, "long"), corpus, tmp_path / "model", progress=progress)
     # The task could remove its temporary files: it has ended when the driver goes on.
     assert (tmp_path / "notes" / "ended").exists()
     assert list((tmp_path / "model").iterdir()) == []
