@@ -72,14 +72,17 @@ class Machine:
             raise
         return subprocess.CompletedProcess(command, process.returncode, out, err)
 
-    def kill(self, words: str) -> int:
-        """Send SIGKILL to the machine's processes whose command lines contain some words; how many there were."""
+    def kill(self, words: str, number: int = signal.SIGKILL) -> int:
+        """Send a signal to the machine's processes whose command lines contain some words; how many there were.
+
+        Signal 0 counts them, and does nothing to them.
+        """
         mine, killed = os.readlink(f"/proc/{self.process}/ns/pid"), 0
         for folder in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):  # it has ended meanwhile
                 line = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
                 if words in line and os.readlink(folder / "ns" / "pid") == mine:
-                    os.kill(int(folder.name), signal.SIGKILL)
+                    os.kill(int(folder.name), number)
                     killed += 1
         return killed
 
@@ -153,7 +156,7 @@ def _code() -> list[str]:
 
 def _environment() -> dict[str, str]:
     """A user's on a new machine, and what keeps the tests offline and small."""
-    from_here = {name: os.environ[name] for name in ("LANG", "LC_ALL") if name in os.environ}
+    from_here = {name: os.environ[name] for name in ("LANG", "LC_ALL", "PYTHONPATH") if name in os.environ}
     return from_here | {
         "HOME": str(Path.home()),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",

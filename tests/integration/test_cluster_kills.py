@@ -6,6 +6,9 @@ Each output is compared with that of the same step on the same machines that not
 from __future__ import annotations
 
 import json
+import signal
+import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -93,6 +96,20 @@ HATTEN = (
 ON_TWO = "training.epochs=2 training.checkpoint_every=2 workers.count=2 workers.start_timeout=600"
 NNSELECT_ON_TWO = f"train nnselect {ON_TWO} --corpus {CORPUS} --to TO/model --no-track"
 NNRANK_ON_TWO = f"train nnrank {ON_TWO} --corpus {CORPUS} --to TO/model --no-track"
+SHORT = "train hatten training.steps=1 --no-track"
+MAKER = "ray::make_inputs_on_a_worker"
+"""Part of the command line of a task that makes inputs of a training."""
+IN_ONE_PROCESS = f"""
+from cocite.corpus.store import Corpus
+from cocite_jobs.storage.cache import fetch_local
+from cocite_jobs.storage.location import Location
+from cocite_jobs.training.inputs import prepare_inputs
+from cocite_jobs.training.progress import ProgressFunctions
+from cocite_jobs.training.recipes import load_recipe
+corpus, to = Corpus.open(fetch_local({CORPUS!r})), Location.of("s3://bucket/here/model")
+prepare_inputs(load_recipe("hatten"), corpus, to, ProgressFunctions())
+"""
+"""Makes the same inputs without Ray."""
 ENCODER = f"train nnselect training.steps=1 workers.count=0 --corpus {CORPUS} --to TO/model --no-track"
 EMBED = f"embed {CORPUS} --model {MODEL} --to TO/vectors"
 BUILD = f"index build {CORPUS} --to TO/index --model {MODEL} --vectors-from {VECTORS} --shards 4"
@@ -190,6 +207,71 @@ def test_a_killed_process_goes_on_on_another_machine(alone: Cluster, name: str) 
 @pytest.mark.parametrize("name", ON_RAY)
 def test_a_killed_worker_and_a_killed_driver_change_nothing(cluster: Cluster, name: str) -> None:
     check_kills(cluster, ON_RAY[name], f"--address {cluster.head.address}:6390")
+
+
+def on_the_head(cluster: Cluster, command: str) -> str:
+    """A command of a driver that runs on the head, where no task runs."""
+    cluster.head.environment["RAY_AUTH_MODE"] = "token"
+    return f"exec cocite {command} --address {cluster.head.address}:6390"
+
+
+def makers(cluster: Cluster) -> list[int]:
+    """The number of processes that make inputs: on the head, and on the workers together."""
+    return [sum(machine.kill(MAKER, 0) for machine in where) for where in ([cluster.head], cluster.workers)]
+
+
+def wait_for(done: Callable[[], bool]) -> None:
+    until = time.monotonic() + STEP_S
+    while not done():
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def test_a_worker_makes_inputs_is_replaced_and_ends_with_the_driver(cluster: Cluster) -> None:
+    command = on_the_head(cluster, f"{SHORT} --corpus {CORPUS} --to s3://bucket/made/model")
+    running = cluster.head.start(command)
+    with cluster.held.request("PUT made word-vectors/") as wait:
+        wait()
+        assert makers(cluster) == [0, 1]
+        assert cluster.head.kill("cocite train", signal.SIGTERM) == 1
+        _, err = running.communicate(timeout=STEP_S)
+        assert running.returncode == 143, err
+        assert "training: stopped while its inputs were made" in " ".join(err.split())
+        wait_for(lambda: makers(cluster) == [0, 0])
+        left = {name for name in cluster.files("made/model") if not name.startswith("hatten-texts/")}
+        assert left == {".hatten.training/run.json"}  # neither half an artifact nor the driver's mark
+
+    # The next driver has the rest made, by a second task where the first is killed.
+    running = cluster.head.start(command)
+    with cluster.held.request("PUT made word-vectors/") as wait:
+        wait()
+        assert sum(machine.kill(MAKER) for machine in cluster.workers) == 1
+    wait_for(lambda: "word-vectors/manifest.json" in cluster.files("made/model"))
+    assert cluster.head.kill("cocite train") == 1
+    running.communicate(timeout=STEP_S)
+
+    here = cluster.desk.run([sys.executable, "-c", IN_ONE_PROCESS])
+    assert here.returncode == 0, here.stderr
+    expected = cluster.files("here/model")
+    assert {name.split("/")[0] for name in expected} == {"hatten-texts", "word-vectors"}
+    made = cluster.files("made/model")
+    assert {name: made.get(name) for name in expected} == expected
+
+
+def test_a_folder_that_the_driver_alone_sees_is_refused(cluster: Cluster) -> None:
+    command = f"{SHORT} --corpus {CORPUS} --to /tmp/mine"
+    refused = cluster.head.run(on_the_head(cluster, command), timeout=STEP_S)
+    assert refused.returncode == 2, refused.stderr
+    said = " ".join(refused.stderr.split())
+    assert "/tmp/mine: " in said
+    assert "does not see the model folder (name one that all nodes share, or a URI: --to)" in said
+    imported = cluster.head.run("cocite corpus import s3://bucket/records --to /tmp/corpus", timeout=STEP_S)
+    assert imported.returncode == 0, imported.stderr
+    command = f"{SHORT} --corpus /tmp/corpus --to s3://bucket/mine/model"
+    refused = cluster.head.run(on_the_head(cluster, command), timeout=STEP_S)
+    assert refused.returncode == 2, refused.stderr
+    said = " ".join(refused.stderr.split())
+    assert "/tmp/corpus: is here, and the machine that makes the training's inputs does not see it" in said
 
 
 def check_kills(cluster: Cluster, step: Step, address: str) -> None:

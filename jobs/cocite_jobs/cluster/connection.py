@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
@@ -75,7 +78,8 @@ def ray_connection(address: str | None = None, *, verbose: bool = False) -> Iter
             if "RAY_TMPDIR" not in os.environ:
                 options["_temp_dir"] = str(folder)
         try:
-            with ray_errors("Ray did not start" if address == LOCAL else f"no Ray at {address}", folder):
+            failed = "Ray did not start" if address == LOCAL else f"no Ray at {address}"
+            with ray_errors(failed, folder), _own_sigterm():
                 start_patiently(lambda: ray.init(address, **options), ray.shutdown, START_S)
             _private = address == LOCAL
             yield folder
@@ -95,6 +99,35 @@ def never_grows() -> bool:
         True
     """
     return _private
+
+
+def joins_cluster(address: str | None = None) -> bool:
+    """Whether :func:`ray_connection` connects to a Ray that runs already, which may have other machines than this one.
+
+    Args:
+        address: as of :func:`ray_connection`.
+
+    Example:
+        >>> joins_cluster("10.0.0.1:6379"), joins_cluster("local")
+        (True, False)
+    """
+    ray = sys.modules.get("ray")  # what has not imported it is not connected
+    if ray is not None and ray.is_initialized():
+        return not _private
+    return (address or os.environ.get("RAY_ADDRESS") or LOCAL) != LOCAL
+
+
+@contextmanager
+def _own_sigterm() -> Iterator[None]:
+    """Keep this process' handler of SIGTERM: Ray's own prints a trace and ends the process, whatever it has to end."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

@@ -158,7 +158,7 @@ def _on_ray(
 
     nodes = living_nodes()
     workers = workers.on_nodes(nodes)
-    nodes_left, waits = _NodeCheck(workers.needs), workers.wait and not never_grows()
+    nodes_left, waits = NodeCheck(workers.needs), workers.wait and not never_grows()
     if not waits:
         check_part(workers.needs, nodes)
     # ``max_calls=0``: Ray ends a process that had a GPU after one call, and every part would open the model again.
@@ -179,17 +179,21 @@ def _on_ray(
             if not done and not waits:
                 nodes_left.check(living_nodes())
             for call in done:
-                yield running.pop(call), _received(call)
+                yield running.pop(call), received(call)
     finally:
         for call in running:
             ray.cancel(call, force=True)
 
 
-class _NodeCheck:
+class NodeCheck:
     """Notices that a cluster has lost all nodes that can make a part, which Ray would wait for without an end.
 
     Args:
         needs: what Ray reserves for a worker.
+
+    Example:
+        >>> check = NodeCheck({"CPU": 2.0})
+        >>> check.check([{"CPU": 1.0}])  # for the first time: another node may come
     """
 
     def __init__(self, needs: Mapping[str, float]) -> None:
@@ -222,8 +226,15 @@ def _room(workers: Workers) -> int:
     return max(1, AHEAD * slots)
 
 
-def _received(call: Any) -> Result:
-    """The result of a task; its error as a sentence."""
+def received(call: Any) -> Result:
+    """The result of a task; its error as a sentence.
+
+    Args:
+        call: what Ray gave for the call of the task; it has ended.
+
+    Raises:
+        CociteError: the task raised it, or its worker died more often than :data:`RETRIES`.
+    """
     import ray
     from ray.exceptions import RayError, RayTaskError
 

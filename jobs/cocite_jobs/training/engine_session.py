@@ -13,6 +13,7 @@ from cocite.corpus.store import Corpus
 from cocite.errors import CociteError, ConfigError
 from cocite.training.engine.wishes import Wishes
 from cocite.training.engine.world import World
+from cocite_jobs.cluster.connection import joins_cluster, ray_connection
 from cocite_jobs.cluster.resources import check_batch, worker_range
 from cocite_jobs.steps.run_parts import Workers
 from cocite_jobs.storage.cache import fetch_local
@@ -137,30 +138,11 @@ class EngineSession:
         """Train, and publish the model in the model folder."""
         kind = str(self.recipe.kind)
         location = Location.of(self.job.to)
-        if self.is_first:
-            shared = (
-                self.job.corpus,
-                Workers("ray", self.options.address, wait=self.options.wait, verbose=self.options.verbose),
-            )
-            in_parts = InParts(*shared) if self.options.on == "ray" else None
-            prepare_inputs(self.recipe, self.corpus, location, progress, in_parts)
-        self.world.barrier()
-        receiver = ProgressReceiver(progress, kind)
-        if self.options.on == "ray":
-            from cocite_jobs.training.on_ray import train_on_ray
-
-            result = train_on_ray(
-                self.job,
-                self.recipe.workers,
-                receiver.receive,
-                address=self.options.address,
-                wait=self.options.wait,
-                verbose=self.options.verbose,
-            )
-        else:
-            wishes = Wishes()
-            with wishes.on_sigterm():
-                result = run_worker(self.job, self.world, receiver.receive, wishes=wishes)
+        with self._cluster(progress) as is_joined:
+            if self.is_first:
+                self._prepare_inputs(location, progress, on_ray=is_joined)
+            self.world.barrier()
+            result = self._train(ProgressReceiver(progress, kind))
         if self.is_first:
             progress.stage("fetching the model", 0)
             self.run.publish_model(
@@ -177,6 +159,51 @@ class EngineSession:
         artifact = location / kind
         uri = None if artifact.local is not None else artifact.uri
         return TrainedArtifact(fetch_local(artifact.uri), result["best"], details, uri)
+
+    @contextmanager
+    def _cluster(self, progress: ProgressCallback) -> Iterator[bool]:
+        """One connection for inputs and workers, to the cluster that the training joins; gives whether it joins one.
+
+        A private Ray is started for the workers alone: this process makes their inputs.
+        """
+        if self.options.on != "ray" or not joins_cluster(self.options.address):
+            yield False
+            return
+        progress.stage("starting Ray", 0)
+        with ray_connection(self.options.address, verbose=self.options.verbose):
+            yield True
+
+    def _prepare_inputs(self, to: Location, progress: ProgressCallback, *, on_ray: bool) -> None:
+        """Make what the kind is trained on besides the corpus: a worker of the cluster makes it, or this process."""
+        options = self.options
+        workers = Workers("ray", options.address, wait=options.wait, verbose=options.verbose)
+        in_parts = InParts(self.job.corpus, workers)
+        if on_ray:
+            from cocite_jobs.training.inputs_on_ray import prepare_inputs_on_ray
+            from cocite_jobs.training.on_ray import place_workers
+
+            place_workers(self.recipe.workers, wait=options.wait)  # refused before anything is made
+            prepare_inputs_on_ray(self.recipe, self.corpus, to, progress, in_parts)
+        else:
+            divided = in_parts if options.on == "ray" else None
+            prepare_inputs(self.recipe, self.corpus, to, progress, divided)
+
+    def _train(self, receiver: ProgressReceiver) -> dict[str, Any]:
+        """Have the workers train, or train in this process."""
+        if self.options.on == "ray":
+            from cocite_jobs.training.on_ray import train_on_ray
+
+            return train_on_ray(
+                self.job,
+                self.recipe.workers,
+                receiver.receive,
+                address=self.options.address,
+                wait=self.options.wait,
+                verbose=self.options.verbose,
+            )
+        wishes = Wishes()
+        with wishes.on_sigterm():
+            return run_worker(self.job, self.world, receiver.receive, wishes=wishes)
 
     def _more_meta(self, artifact: Path, progress: ProgressCallback) -> dict[str, Any]:
         """The entries that the kind's ``after`` function adds to the manifest of the trained model."""

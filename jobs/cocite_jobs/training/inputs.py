@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cocite.corpus.store import Corpus
-from cocite.errors import InputError
+from cocite.errors import InputError, NotFoundError
 from cocite.manifests import MANIFEST
 from cocite.training.input_artifacts import component_digests, determining_settings
 from cocite.training.periods import Periods
@@ -17,7 +18,7 @@ from cocite_jobs.steps.run_parts import Workers
 from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.transfer import fetch
 from cocite_jobs.training.progress import ProgressCallback
-from cocite_jobs.training.registry import KINDS, load_object
+from cocite_jobs.training.registry import KINDS, PreparedInput, load_object
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,54 @@ class InParts:
 
     source: str
     workers: Workers
+
+
+@dataclass(frozen=True)
+class NeededInput:
+    """An artifact that the training of a recipe needs.
+
+    Attributes:
+        prepared: its name and its makers.
+        settings: that determine it.
+
+    Example:
+        >>> from cocite_jobs.training.recipes import load_recipe
+        >>> recipe = load_recipe("cross-encoder-small", ["candidates.retriever=bm25", "candidates.index=index"])
+        >>> NeededInput(KINDS["cross-encoder"].inputs[0], recipe.candidates).is_divided
+        True
+    """
+
+    prepared: PreparedInput
+    settings: Any
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """Artifacts of the model folder that it is made by."""
+        return getattr(self.settings, "components", ())
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether Ray's tasks make it side by side; an encoder of the model folder searches in one process alone."""
+        index = getattr(self.settings, "index", None)
+        return self.prepared.in_parts is not None and index is not None and not self.components
+
+
+def needed_inputs(recipe: Any) -> list[NeededInput]:
+    """The artifacts that a recipe's training needs, in the order in which they are made.
+
+    Args:
+        recipe: of any kind.
+
+    Raises:
+        NotFoundError: an encoder that determines one is missing.
+
+    Example:
+        >>> from cocite_jobs.training.recipes import load_recipe
+        >>> [need.prepared.artifact for need in needed_inputs(load_recipe("hatten", ["words.source=random"]))]
+        ['hatten-texts']
+    """
+    found = [(each, getattr(recipe, each.section)) for each in KINDS[recipe.kind].inputs]
+    return [NeededInput(each, settings) for each, settings in found if settings is not None]
 
 
 def prepare_inputs(
@@ -55,44 +104,89 @@ def prepare_inputs(
     Returns:
         Whether any was made.
     """
-    made: set[str] = set()
     # All are asked for first: where an encoder is missing, nothing is made in vain.
-    needs = [(needed, getattr(recipe, needed.section)) for needed in KINDS[recipe.kind].inputs]
+    return bool(make_inputs(needed_inputs(recipe), corpus, to, progress, in_parts=in_parts))
+
+
+def make_inputs(
+    needs: Sequence[NeededInput],
+    corpus: Corpus,
+    to: Location,
+    progress: ProgressCallback,
+    *,
+    replaced: Collection[str] = (),
+    in_parts: InParts | None = None,
+) -> set[str]:
+    """Make those of some inputs that the model folder does not have.
+
+    Args:
+        needs: the inputs, each after those that it is made of.
+        corpus: the source of the artifacts.
+        to: the model folder.
+        progress: called while they are made.
+        replaced: names of inputs that were made just before.
+        in_parts: who makes those that can be divided; None: this process makes all.
+
+    Returns:
+        Names of those that were made.
+    """
+    made: set[str] = set()
     with tempfile.TemporaryDirectory(prefix="cocite-prepared-") as temporary:
         # Artifacts of a folder elsewhere are made in the temporary one, and uploaded.
         work = to.local or Path(temporary)
-        for needed, settings in needs:
-            if settings is None:
+        for need in needs:
+            if _is_there(need, corpus.version, to, made.union(replaced)):
                 continue
-            components: tuple[str, ...] = getattr(settings, "components", ())
-            for name in components:
-                if to.local is None and not (work / name).is_dir():
-                    (to / name).get(work / name)
-            artifact = to / needed.artifact
-            wanted = {"corpus": corpus.version, "settings": determining_settings(settings)}
-            wanted |= component_digests(settings, work)
-            # What was made of an artifact that has just been replaced is asked by its maker, which compares more.
-            if made.isdisjoint(needed.made_of) and _is_made_of(artifact, wanted):
-                continue
-            for name in needed.made_of:
+            for name in (*need.components, *need.prepared.made_of):
                 if not (work / name).is_dir():
                     (to / name).get(work / name)
-            folder = work / needed.artifact
+            folder, settings = work / need.prepared.artifact, need.settings
             told: dict[str, Any] = {"stage": progress.stage, "advance": progress.advance}
-            index: str | None = getattr(settings, "index", None)
-            # An encoder of the model folder searches in this process alone.
-            if in_parts is not None and needed.in_parts is not None and index is not None and not components:
-                make = load_object(needed.in_parts)
+            if in_parts is not None and need.is_divided:
+                make = load_object(need.prepared.in_parts or "")
                 told |= {"source": in_parts.source, "root": to, "workers": in_parts.workers}
             else:
-                make = load_object(needed.maker)
-                if index is not None:
+                make = load_object(need.prepared.maker)
+                if (index := getattr(settings, "index", None)) is not None:
                     settings = settings.model_copy(update={"index": str(fetch(index))})
             make(settings, corpus, folder, **told)
             if to.local is None:
-                artifact.put(folder)
-            made.add(needed.artifact)
-    return bool(made)
+                (to / need.prepared.artifact).put(folder)
+            made.add(need.prepared.artifact)
+    return made
+
+
+def are_there(
+    needs: Sequence[NeededInput], corpus: str, to: Location, replaced: Collection[str] = ()
+) -> bool:
+    """Whether the model folder has all of some inputs; no artifact is read for it, and of none more than the manifest.
+
+    Args:
+        needs: the inputs.
+        corpus: version of the corpus that they are to be of.
+        to: the model folder.
+        replaced: names of inputs that were made just before: what is made of them counts as missing.
+    """
+    return all(_is_there(need, corpus, to, replaced) for need in needs)
+
+
+def _is_there(need: NeededInput, corpus: str, to: Location, replaced: Collection[str]) -> bool:
+    """Whether the model folder has an input of this corpus and these settings.
+
+    What was made of an artifact that has just been replaced is asked by its maker, which compares more.
+    """
+    if not set(need.prepared.made_of).isdisjoint(replaced):
+        return False
+    wanted = {"corpus": corpus, "settings": determining_settings(need.settings)}
+    with tempfile.TemporaryDirectory(prefix="cocite-manifests-") as temporary:
+        for name in need.components if to.local is None else ():
+            manifest = (to / name).read(MANIFEST)
+            if manifest is None:
+                raise NotFoundError(f"holds no {MANIFEST}", where=(to / name).uri)
+            Path(temporary, name).mkdir()
+            Path(temporary, name, MANIFEST).write_bytes(manifest)
+        wanted |= component_digests(need.settings, to.local or Path(temporary))
+    return _is_made_of(to / need.prepared.artifact, wanted)
 
 
 def check_trained_on(kind: str, to: Location) -> None:

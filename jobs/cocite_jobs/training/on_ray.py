@@ -94,10 +94,7 @@ def train_on_ray(
     with ray_connection(address, verbose=verbose) as scratch, default_environment(_variables(workers)):
         import ray
 
-        nodes = living_nodes()
-        workers = resolve_gpus(workers, nodes)
-        if not wait or never_grows():
-            check_resources(workers, nodes)
+        workers, nodes = place_workers(workers, wait=wait)
         receive(("stage", "starting workers", 0))
         this_node = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
             ray.get_runtime_context().get_node_id(), soft=False
@@ -119,6 +116,23 @@ def train_on_ray(
                     receive(event)
                 if has_ended:
                     return _result(call, workers)
+
+
+def place_workers(workers: WorkerSettings, *, wait: bool) -> tuple[WorkerSettings, list[Mapping[str, float]]]:
+    """The workers with a number of GPUs, and the resources of each living node of the present Ray, by Ray's names.
+
+    Args:
+        workers: how many, and what each needs.
+        wait: for nodes that the cluster does not have yet.
+
+    Raises:
+        InputError: they cannot be placed, and nobody waits until they can.
+    """
+    nodes = living_nodes()
+    workers = resolve_gpus(workers, nodes)
+    if not wait or never_grows():
+        check_resources(workers, nodes)
+    return workers, nodes
 
 
 class _BackgroundCall(threading.Thread):

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from cocite.training.engine.settings import TrainingSettings
 
 Event = tuple[str, Any, int]
-"""``("log", metrics, step)``, ``("at", total steps, step)`` or ``("stage", description, 0)``: plain values, which Ray
-can send from one process to another."""
+"""``("log", metrics, step)``, ``("at", total steps, step)``, ``("stage", description, size)`` or ``("advance", "",
+count)``: plain values, which Ray can send from one process to another."""
 POSITION_INTERVAL_S = 0.5
 """Least time between two events of the position, so that a fast training does not flood the channel."""
 
@@ -124,6 +124,51 @@ class ProgressSender:
             self.send(("at", self.total, self.step))
 
 
+class StageSender:
+    """A :class:`ProgressCallback` that turns the stages of what is made for another process, and counts, into events.
+
+    Args:
+        send: takes each event; not more often than every :data:`POSITION_INTERVAL_S` one that counts.
+
+    Example:
+        >>> sender = StageSender(print)
+        >>> sender.stage("words: papers", 300)
+        ('stage', 'words: papers', 300)
+        >>> for count in (100, 150, 50):
+        ...     sender.advance(count)
+        >>> sender.flush()
+        ('advance', '', 300)
+    """
+
+    def __init__(self, send: Callable[[Event], object]) -> None:
+        self.send = send
+        self._count = 0
+        self._sent_at = 0.0
+
+    def log(self, metrics: Mapping[str, float], step: int) -> None:
+        """Send metrics."""
+        self.send(("log", dict(metrics), step))
+
+    def stage(self, description: str, total: int) -> None:
+        """Send the description of the stage that begins, and its size; first what is left of the stage before."""
+        self.flush()
+        self._sent_at = time.monotonic()
+        self.send(("stage", description, total))
+
+    def advance(self, count: int) -> None:
+        """Count what was done, and send the count if the last one was sent long enough ago."""
+        self._count += count
+        if time.monotonic() - self._sent_at >= POSITION_INTERVAL_S:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send what was counted since the last event."""
+        if self._count:
+            count, self._count = self._count, 0
+            self._sent_at = time.monotonic()
+            self.send(("advance", "", count))
+
+
 class ProgressReceiver:
     """Passes events on to a callback: each metric of each step once, however often replaced workers repeat the step.
 
@@ -160,5 +205,7 @@ class ProgressReceiver:
             if step > self._shown:
                 self.progress.advance(step - self._shown)
                 self._shown = step
+        elif what == "advance":
+            self.progress.advance(step)
         else:
-            self.progress.stage(value, 0)
+            self.progress.stage(value, step)

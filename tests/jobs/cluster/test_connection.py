@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from cocite.errors import InputError
-from cocite_jobs.cluster.connection import SCRATCH, ray_connection, scratch_folder
+from cocite_jobs.cluster.connection import SCRATCH, joins_cluster, ray_connection, scratch_folder
 
 
 @pytest.mark.parametrize("address", ["ray://head:10001", "http://head:8265"])
@@ -65,12 +67,44 @@ def test_a_private_ray_ends_with_its_connection_and_a_nested_connection_uses_it(
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     with ray_connection() as outer:
         session = ray.get_runtime_context().get_job_id()
+        assert not joins_cluster("10.0.0.1:6379")  # for it is connected already
         with ray_connection("local") as inner:
             assert ray.get_runtime_context().get_job_id() == session
             assert inner != outer
         assert ray.is_initialized()
     assert not ray.is_initialized()
     assert not outer.exists()
+    assert not joins_cluster()
+
+
+def test_a_cluster_is_named_or_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    assert [joins_cluster(address) for address in (None, "local", "auto")] == [False, False, True]
+    monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
+    assert [joins_cluster(address) for address in (None, "local")] == [True, False]
+
+
+ENDED_BY_SIGTERM = """
+import os, signal, time
+from cocite.cli.signals import exit_on_sigterm
+from cocite_jobs.cluster.connection import ray_connection
+exit_on_sigterm()
+with ray_connection("local"):
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(600)
+    finally:
+        print("in order")
+"""
+
+
+@pytest.mark.integration
+def test_sigterm_ends_a_driver_in_order() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ENDED_BY_SIGTERM], capture_output=True, text=True, check=False, timeout=600
+    )
+    assert (done.returncode, done.stdout) == (143, "in order\n"), done.stderr
+    assert "SIGTERM received" not in done.stderr
 
 
 @pytest.mark.integration

@@ -113,7 +113,7 @@ def test_a_cluster_that_does_not_answer_is_a_sentence(tmp_path: Path) -> None:
 
 
 def test_a_step_ends_when_its_cluster_has_had_no_node_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    check, some, none = module._NodeCheck({"CPU": 2.0}), [{"CPU": 2.0}], [{"CPU": 1.0}]
+    check, some, none = module.NodeCheck({"CPU": 2.0}), [{"CPU": 2.0}], [{"CPU": 1.0}]
     now = iter([100.0, 130.0, 200.0, 229.0, 230.1])
     monkeypatch.setattr(module.time, "monotonic", lambda: next(now))
     check.check(none)

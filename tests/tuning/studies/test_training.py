@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from helpers.usage_commands import parsed_usage
 
 from cocite.artifacts import verify
 from cocite.corpus.store import Corpus
-from cocite.errors import CociteError
+from cocite.errors import CociteError, InputError
 from cocite.manifests import read_manifest
+from cocite_jobs.cluster import connection
+from cocite_jobs.cluster.connection import ray_connection
 from cocite_tuning.studies.training import METRICS_FILE, TrainingStudy
 from cocite_tuning.studies.training_settings import TrainingStudySettings
 
@@ -127,6 +130,22 @@ def test_word_vectors_are_made_once_for_all_trials(small: Corpus, tmp_path: Path
     # A trial of another size makes its own, and leaves the shared ones alone.
     ours.run({"model.dimension": 16}, ignore_metrics, tmp_path / "other")
     assert verify(tmp_path / "shared" / "word-vectors").digest == made
+
+
+@pytest.mark.integration
+def test_on_a_cluster_a_worker_makes_what_the_trials_share(
+    small: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = study(small, tmp_path / "shared")
+    with ray_connection("local"), monkeypatch.context() as patch:
+        patch.setattr(connection, "_private", False)  # as in a process that has joined a cluster
+        with pytest.raises(InputError, match="a worker needs 1000 CPU, and no node has them"):
+            replace(ours, cpus=1000).prepare()
+        assert [path.name for path in (tmp_path / "shared").iterdir()] == []
+        ours.prepare()
+    made = verify(tmp_path / "shared" / "paper-words")
+    study(small, tmp_path / "here").prepare()
+    assert made == verify(tmp_path / "here" / "paper-words")
 
 
 def test_a_neural_trial_that_died_continues_from_its_checkpoint(small: Corpus, tmp_path: Path) -> None:

@@ -18,8 +18,9 @@ from cocite.training.engine.settings import WorkerSettings
 from cocite_jobs.cluster.environment import default_environment
 from cocite_jobs.cluster.resources import check_resources, worker_capacity
 from cocite_jobs.storage.location import Location
+from cocite_jobs.storage.shared_folder import SharedFolder
 from cocite_jobs.training.on_ray import reap_placement_groups
-from cocite_tuning.run.shared_folder import SharedFolder, check_nodes
+from cocite_tuning.run.node_check import check_nodes
 from cocite_tuning.run.trial_runner import TrialRunner
 from cocite_tuning.studies.study import Study
 from cocite_tuning.studies.training import TrainingStudy
@@ -76,7 +77,7 @@ def run_on_ray(
         check_resources(trial_workers, nodes)
     if not runner.remaining:
         return
-    shared = SharedFolder.marked(runner.store.place)
+    shared = SharedFolder.marked(runner.store.place, "the sweep's folder")
     check_nodes(shared)
     concurrency = sweep.budget.concurrency or max(
         1, worker_capacity(trial_workers, nodes) // sweep.resources.workers

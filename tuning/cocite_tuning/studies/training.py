@@ -16,10 +16,12 @@ from cocite.errors import ConfigError
 from cocite.manifests import MANIFEST
 from cocite.pipeline.components import ENCODERS, component_names
 from cocite.training.engine.settings import WorkerSettings
+from cocite_jobs.cluster.connection import joins_cluster
 from cocite_jobs.cluster.resources import check_batch, resolve_gpus
+from cocite_jobs.steps.run_parts import Workers, connected
 from cocite_jobs.storage.cache import fetch_local
 from cocite_jobs.storage.location import Location
-from cocite_jobs.training.inputs import prepare_inputs
+from cocite_jobs.training.inputs import InParts, prepare_inputs
 from cocite_jobs.training.progress import ProgressFunctions
 from cocite_jobs.training.recipes import load_recipe
 from cocite_jobs.training.registry import KINDS
@@ -156,8 +158,15 @@ class TrainingStudy:
 
     # -- what all trials share -------------------------------------------------------------------------------
 
-    def prepare(self) -> None:
-        """Train the earlier recipes, and make what the recipe is trained on besides the corpus."""
+    def prepare(self, *, wait: bool = False) -> None:
+        """Train the earlier recipes, and make what the recipe is trained on besides the corpus.
+
+        Args:
+            wait: for resources that the cluster does not have yet.
+
+        Raises:
+            CociteError: see :func:`cocite_jobs.training.inputs_on_ray.prepare_inputs_on_ray`.
+        """
         corpus = Corpus.open(fetch_local(str(self.corpus)))
         shared = Location.of(self.shared)
         if shared.local is not None:
@@ -168,7 +177,15 @@ class TrainingStudy:
             earlier = load_recipe(name)
             if (shared / str(earlier.kind)).read(MANIFEST) is None:  # type: ignore[attr-defined]
                 train(earlier, corpus, self.shared)
-        prepare_inputs(self.recipe({}), corpus, shared, ProgressFunctions())
+        if not joins_cluster():
+            prepare_inputs(self.recipe({}), corpus, shared, ProgressFunctions())
+            return
+        from cocite_jobs.training.inputs_on_ray import prepare_inputs_on_ray
+
+        workers = Workers("ray", wait=wait)
+        with connected(workers):
+            in_parts = InParts(str(self.corpus), workers)
+            prepare_inputs_on_ray(self.recipe({}), corpus, shared, ProgressFunctions(), in_parts)
 
     # -- one trial -------------------------------------------------------------------------------------------
 

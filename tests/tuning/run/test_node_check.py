@@ -13,26 +13,12 @@ from ray.util import scheduling_strategies as strategies
 
 from cocite.errors import InputError
 from cocite_jobs.storage.location import Location
+from cocite_jobs.storage.shared_folder import TOKEN_FILE, SharedFolder
+from cocite_tuning.run.node_check import check_nodes
 from cocite_tuning.run.on_ray import ERROR, FINAL, _trainable
-from cocite_tuning.run.shared_folder import TOKEN_FILE, SharedFolder, _sees, check_nodes
 from cocite_tuning.sweep.sweep import MetricSettings
 
-
-@pytest.mark.parametrize("elsewhere", [False, True])
-def test_a_folder_is_seen_where_its_token_is(elsewhere: bool, remote: str, tmp_path: Path) -> None:
-    place = Location.of(remote if elsewhere else tmp_path) / "sweep"
-    folder = SharedFolder.marked(place)
-    folder.check()
-    assert _sees(folder, "node 10.0.0.7") is None
-    # The same path on a node that does not share it: another sweep's folder, or none.
-    SharedFolder.marked(place)
-    sentence = (
-        r"sweep: node 10\.0\.0\.7 does not see the sweep's folder \(name one that all nodes share, or a URI"
-    )
-    with pytest.raises(InputError, match=sentence):
-        folder.check("node 10.0.0.7")
-    place.remove(TOKEN_FILE)
-    assert isinstance(_sees(folder, "node 10.0.0.7"), InputError)
+WHAT = "the sweep's folder"
 
 
 def test_a_trial_that_does_not_see_the_sweeps_folder_fails_and_writes_nothing(
@@ -43,7 +29,7 @@ def test_a_trial_that_does_not_see_the_sweeps_folder_fails_and_writes_nothing(
     reported: list[dict[str, Any]] = []
     monkeypatch.setattr(tune, "report", reported.append)
     study = Toy(ToySettings(light=False), Path("corpus"), tmp_path / "shared")
-    folder = SharedFolder.marked(Location.of(tmp_path) / "sweep")
+    folder = SharedFolder.marked(Location.of(tmp_path) / "sweep", WHAT)
     trial = _trainable(study, MetricSettings(name="height"), lambda number: tmp_path / str(number), folder)
     trial({"number": 1, "params": {"x": 1.0}})
     assert reported[-1][FINAL]
@@ -80,7 +66,7 @@ class Cluster:
 
         def call(folder: SharedFolder, who: str) -> Any:
             return function(
-                SharedFolder(folder.place / "none", folder.token) if node == self.blind else folder, who
+                SharedFolder(folder.place / "none", folder.token, WHAT) if node == self.blind else folder, who
             )
 
         return SimpleNamespace(remote=call)
@@ -98,7 +84,7 @@ def test_a_node_that_does_not_share_the_folder_is_named_before_anything_starts(
     monkeypatch.setattr(strategies, "NodeAffinitySchedulingStrategy", Affinity)
     refusal = pytest.raises(InputError, match=r"node far\.net does not see the sweep's folder")
     with refusal if blind else nullcontext():
-        check_nodes(SharedFolder.marked(Location.of(tmp_path)))
+        check_nodes(SharedFolder.marked(Location.of(tmp_path), WHAT))
     assert cluster.asked == ["near", "far"]  # neither this node nor one that is gone
 
 
