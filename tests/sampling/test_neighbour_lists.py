@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from cocite.protocols import NO_ROW
+from cocite.sampling import neighbour_lists
 from cocite.sampling.neighbour_lists import (
     NeighbourLists,
     centroids_of,
@@ -83,6 +84,20 @@ def test_centroids_are_the_same_again_and_none_is_empty_of_sense() -> None:
     assert centroids_of(same, 5).isfinite().all()
     zeros = torch.zeros(30, 4)
     assert len(nearest_lists(zeros, centroids_of(zeros, 5))) == 30
+
+
+@pytest.mark.parametrize("at_once", [1, 200])
+def test_long_lists_are_compared_with_some_queries_at_a_time(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space, everything = grouped(400), np.arange(400, dtype=np.int32)
+    years = np.random.default_rng(2).integers(2000, 2010, 400).astype(np.int16)
+    lists = lists_of(space, everything, years)
+    whole = lists.search(space, 6, probes=4, exclude=everything, latest=years)
+    monkeypatch.setattr(neighbour_lists, "COMPARED", at_once)
+    parts = lists.search(space, 6, probes=4, exclude=everything, latest=years)
+    assert np.array_equal(parts.rows, whole.rows)
+    assert parts.scores == pytest.approx(whole.scores, abs=1e-6)
 
 
 def test_the_sample_is_that_of_a_permutation_in_memory() -> None:

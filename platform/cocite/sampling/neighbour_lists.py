@@ -31,6 +31,8 @@ ROUNDS = 6
 """Rounds of k-means."""
 BLOCK = 8192
 """Vectors compared with all centroids, or queries with the lists, at a time."""
+COMPARED = 1 << 24
+"""Most similarities of queries and the vectors of a list at a time: vectors that are little grouped make long lists."""
 PLACED = 1 << 18
 """Rows whose places are noted at a time."""
 WORKSPACE = 1 << 24
@@ -293,22 +295,24 @@ class NeighbourLists:
             start = 0
             for number, end in enumerate(ends):
                 first, last = int(self.starts[number]), int(self.starts[number + 1])
-                chosen, start = pairs[start:end], end
-                if not len(chosen) or first == last:
+                asked, start = pairs[start:end], end
+                if not len(asked) or first == last:
                     continue
-                query = chosen // width
-                similar = queries[query] @ self.vectors[first:last].T  # (n, m)
-                if own is not None:
-                    at = own[query] - first
-                    inside = ((at >= 0) & (at < last - first)).nonzero().squeeze(1)
-                    similar[inside, at[inside]] = -torch.inf
-                if latest is not None:
-                    similar[latest[0][None, first:last] > latest[1][query, None]] = -torch.inf
-                better = (similar.amax(1) > worst[query]).nonzero().squeeze(1)
-                best, column = similar[better].topk(min(k, last - first))
-                query, probe = query[better], chosen[better] % width + columns.start
-                values[query, probe, : best.shape[1]] = best
-                places[query, probe, : best.shape[1]] = column + first
+                for chosen in asked.split(max(1, COMPARED // (last - first))):
+                    query = chosen // width
+                    similar = queries[query] @ self.vectors[first:last].T  # (n, m)
+                    if own is not None:
+                        at = own[query] - first
+                        inside = ((at >= 0) & (at < last - first)).nonzero().squeeze(1)
+                        similar[inside, at[inside]] = -torch.inf
+                    if latest is not None:
+                        similar[latest[0][None, first:last] > latest[1][query, None]] = -torch.inf
+                    better = (similar.amax(1) > worst[query]).nonzero().squeeze(1)
+                    best, column = similar[better].topk(min(k, last - first))
+                    query, probe = query[better], chosen[better] % width + columns.start
+                    values[query, probe, : best.shape[1]] = best
+                    places[query, probe, : best.shape[1]] = column + first
+                    del similar  # the next one is not made beside it
             worst = values[:, 0, -1]
         best, at = values.flatten(1).topk(k)
         return best, places.flatten(1).gather(1, at)
