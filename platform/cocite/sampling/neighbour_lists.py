@@ -31,7 +31,7 @@ ROUNDS = 6
 """Rounds of k-means."""
 BLOCK = 8192
 """Vectors compared with all centroids, or queries with the lists, at a time."""
-COMPARED = 1 << 24
+COMPARED = 1 << 22
 """Most similarities of queries and the vectors of a list at a time: vectors that are little grouped make long lists."""
 PLACED = 1 << 18
 """Rows whose places are noted at a time."""
@@ -283,7 +283,7 @@ class NeighbourLists:
         device = queries.device
         probed = (queries @ self.centroids.T).topk(probes).indices  # (b, probes), the nearest first
         values = torch.full((*probed.shape, k), -torch.inf, device=device)
-        places = torch.zeros((*probed.shape, k), dtype=torch.int64, device=device)
+        places = torch.zeros((*probed.shape, k), dtype=torch.int32, device=device)
         worst = torch.full((len(queries),), -torch.inf, device=device)
         # After its nearest list a query has k papers already, and few of the others hold a better one: finding the
         # greatest inner product of a list takes a quarter of the time that finding the k greatest does.
@@ -298,7 +298,9 @@ class NeighbourLists:
                 asked, start = pairs[start:end], end
                 if not len(asked) or first == last:
                     continue
-                for chosen in asked.split(max(1, COMPARED // (last - first))):
+                at_once = max(1, COMPARED // (last - first))
+                for begin in range(0, len(asked), at_once):
+                    chosen = asked[begin : begin + at_once]
                     query = chosen // width
                     similar = queries[query] @ self.vectors[first:last].T  # (n, m)
                     if own is not None:
@@ -311,7 +313,7 @@ class NeighbourLists:
                     best, column = similar[better].topk(min(k, last - first))
                     query, probe = query[better], chosen[better] % width + columns.start
                     values[query, probe, : best.shape[1]] = best
-                    places[query, probe, : best.shape[1]] = column + first
+                    places[query, probe, : best.shape[1]] = (column + first).int()
                     del similar  # the next one is not made beside it
             worst = values[:, 0, -1]
         best, at = values.flatten(1).topk(k)
