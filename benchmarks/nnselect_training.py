@@ -4,10 +4,10 @@ neighbours mined exhaustively against by inverted lists.
     python benchmarks/nnselect_training.py [--corpus STORE] [--papers 20000] [--steps 20]
     python benchmarks/nnselect_training.py --papers 200000 --mining [--mining-steps 100] [--seeds 0]
 
-Prints the CPU seconds of each part of a step. With ``--mining`` it trains each seed twice instead, with exhaustive
-mining and with lists: the same steps in two epochs that each begin by mining. It prints the CPU seconds of each mining
-(vectors, search, and the choice of negatives), the recall, and the dev R@20 of both. ``--json`` names a file for the
-figures. One thread.
+Prints the CPU seconds of each part of a step, and how many of them its matrix products take alone. With ``--mining``
+it trains each seed twice instead, with exhaustive mining and with lists: the same steps in two epochs that each begin
+by mining. It prints the CPU seconds of each mining (vectors, search, and the choice of negatives), the recall, and the
+dev R@20 of both. ``--json`` names a file for the figures. One thread.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.systems.citeomatic.nnselect.base_task import NNSelectTask
+from cocite.systems.citeomatic.nnselect.in_batch_task import InBatchNNSelectTask
 from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 from cocite.systems.citeomatic.nnselect.task import nnselect_task
 from cocite.text.fields import FieldEncoder
@@ -35,6 +36,8 @@ from cocite.training.engine.task import ContrastiveTask
 from cocite.training.engine.world import World
 from cocite.training.neighbour_search import NeighbourSearchSettings
 from cocite.training.periods import Periods, PeriodSettings
+
+OBJECTIVES = ("in_batch", "paper")
 
 
 def measure(task: NNSelectTask, steps: int, *, sparse: bool) -> dict[str, float]:
@@ -70,6 +73,31 @@ def measure(task: NNSelectTask, steps: int, *, sparse: bool) -> dict[str, float]
             optimizer.step()
         parts["update"] += clock() - start
     return {name: seconds / max(steps, 1) for name, seconds in parts.items()}
+
+
+def counted(task: InBatchNNSelectTask, step: int, *, turns: int = 10) -> dict[str, float]:
+    """What a step computes: its words, and its similarities with the CPU seconds of their products alone.
+
+    The similarities are a product of B queries with C candidates, and their gradients two more of that size.
+    """
+    examples = EpochPlan(task.lengths(0), task.recipe.training, 0, ordered=True).examples(step)
+    queries, candidates = task.citations(0).papers(examples)
+    batch = task.collate(examples, 0)
+    words = batch.title.joined(batch.abstract).types
+    dimension = task.recipe.model.dimension
+    left, right = torch.randn(len(examples), dimension), torch.randn(len(candidates), dimension)
+    gradient = torch.randn(len(examples), len(candidates))
+    start = time.process_time()
+    for _ in range(turns):
+        _ = left @ right.T, gradient @ right, gradient.T @ left
+    return {
+        "papers": len(queries) + len(candidates),
+        "candidates": len(candidates),
+        "words": len(words),
+        "distinct_words": len(words.unique()),
+        "gflop": 6e-9 * len(examples) * len(candidates) * dimension,
+        "products": (time.process_time() - start) / turns,
+    }
 
 
 def mined_training(
@@ -141,6 +169,10 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path)
     parser.add_argument("--papers", type=int, default=20_000)
     parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--objectives", nargs="+", choices=OBJECTIVES, default=OBJECTIVES)
+    parser.add_argument(
+        "--dense", action=argparse.BooleanOptionalAction, default=True, help="dense steps too"
+    )
     parser.add_argument("--mining", action="store_true")
     parser.add_argument("--mining-steps", type=int, default=100, help="steps after each mining")
     parser.add_argument("--most", type=float, default=NeighbourSearchSettings().most, help="search.most")
@@ -167,8 +199,9 @@ def main() -> None:
             "text_cpu_s": time.process_time() - start,
             "steps": [],
         }
-        for objective, batch in (("in_batch", 1024), ("paper", 1024)):
-            for lazy in (True, False):
+        batch = 1024
+        for objective in options.objectives:
+            for lazy in (True, False) if options.dense else (True,):
                 recipe = NNSelectRecipe.parse(
                     {
                         "objective": {"objective": objective, "word_dropout": 0.3},
@@ -182,6 +215,14 @@ def main() -> None:
                 result["steps"].append(row)
                 shown = "  ".join(f"{k} {1000 * v:6.1f} ms" for k, v in parts.items())
                 print(f"{objective:9} {'lazy ' if lazy else 'dense'}  {shown}  {rate:7.0f} examples/s")
+                if isinstance(task, InBatchNNSelectTask):
+                    row["counted"] = found = counted(task, 1)
+                    print(
+                        f"  {found['papers']} papers, {found['words']} words ({found['distinct_words']} distinct); "
+                        f"products {found['gflop']:.2f} GFLOP, alone {1000 * found['products']:.1f} ms, "
+                        f"{found['products'] / sum(parts.values()):.2f} of the step",
+                        flush=True,
+                    )
     write(result, options.json)
 
 

@@ -1,6 +1,7 @@
 """Seconds from `cocite train --resume` to the first step that a killed training had not taken, by the number of papers.
 
     python -m benchmarks.training_restart --work DIR [--papers 100000 1000000] [--on process,ray] [--recipe hatten]
+                                         [--set objective.mined=4]
 
 For each size a synthetic corpus is made once. A training of the recipe begins, makes its inputs, and is killed with
 SIGKILL once it has written a checkpoint and gone on. Then the same command with --resume is timed from its start to the
@@ -31,13 +32,24 @@ EVERY = 10
 STEP = re.compile(r"step (\d+): loss")
 
 
-def command(recipe: str, corpus: Path, model: Path, on: str) -> list[str]:
+def command(recipe: str, settings: list[str], corpus: Path, model: Path, on: str) -> list[str]:
     """The command that trains, but for how it begins."""
     training = ["training.steps=100000", "training.log_every=1", f"training.checkpoint_every={EVERY}"]
     options = ["--corpus", str(corpus), "--to", str(model), "--on", on, "--no-track"]
     # The dev metric is not what is timed, and reads all papers.
     never = ["training.evaluate_every=100000"]
-    return [sys.executable, "-m", "cocite", "train", recipe, *RECIPES[recipe], *training, *never, *options]
+    return [
+        sys.executable,
+        "-m",
+        "cocite",
+        "train",
+        recipe,
+        *RECIPES[recipe],
+        *settings,
+        *training,
+        *never,
+        *options,
+    ]
 
 
 def steps(process: subprocess.Popen[str]) -> Iterator[int]:
@@ -74,9 +86,8 @@ def last_checkpoint(model: Path) -> int:
     return max(found) if found else sys.exit(f"{model}: killed before its first checkpoint")
 
 
-def restarts(recipe: str, corpus: Path, model: Path, on: str, turns: int) -> dict[str, Any]:
+def restarts(line: list[str], model: Path, on: str, turns: int) -> dict[str, Any]:
     """Begin a training, kill it, and time its restarts."""
-    line = command(recipe, corpus, model, on)
     start: dict[str, Any] = {"stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL, "text": True}
 
     def run(how: str, done: int) -> tuple[float, float]:
@@ -114,9 +125,10 @@ def main() -> None:
     parser.add_argument("--papers", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--on", default="process,ray")
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="overrides of the recipe")
     parser.add_argument("--work", type=Path, required=True)
     given = parser.parse_args()
-    print(json.dumps({"recipe": given.recipe, **machine()}), flush=True)
+    print(json.dumps({"recipe": given.recipe, "set": given.set, **machine()}), flush=True)
     for papers in given.papers:
         corpus = given.work / f"corpus-{papers}"
         if not corpus.is_dir():
@@ -124,7 +136,8 @@ def main() -> None:
             subprocess.run([sys.executable, "-m", "cocite", *synth], check=True, stdout=subprocess.DEVNULL)
         for on in given.on.split(","):
             model = given.work / f"restarted-{given.recipe}-{papers}-{on}"
-            result = restarts(given.recipe, corpus, model, on, given.turns)
+            line = command(given.recipe, given.set, corpus, model, on)
+            result = restarts(line, model, on, given.turns)
             print(json.dumps({"papers": papers, "on": on, **result}), flush=True)
 
 

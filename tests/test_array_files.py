@@ -6,8 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.mapped_files import mapped_file
 
-from cocite.array_files import ArrayWriter, RunWriter, require_fit, scratch_array, token_dtype
+from cocite.array_files import (
+    ArrayWriter,
+    RunWriter,
+    require_fit,
+    scratch_array,
+    scratch_numbers,
+    scratch_rows,
+    token_dtype,
+)
 from cocite.artifacts import load_array
 from cocite.errors import IntegrityError, WriteError
 
@@ -61,6 +70,18 @@ def test_a_scratch_array_leaves_no_file_and_lack_of_space_is_told(
             scratch_array(2**20, np.int64)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_rows_that_are_made_by_the_block_are_those_of_the_whole_array() -> None:
+    whole = np.random.default_rng(0).normal(size=(50_000, 3))
+    made = scratch_rows(slice(7, 49_000), np.float64, lambda block: whole[block], 3)
+    assert np.array_equal(made, whole[7:49_000])
+    numbers = scratch_numbers(5, 40_005, np.int32)
+    assert numbers.dtype == np.int32
+    assert np.array_equal(numbers, np.arange(5, 40_005))
+    assert "(deleted)" in mapped_file(made)
+    assert "(deleted)" in mapped_file(numbers)
+    assert len(scratch_numbers(5, 5)) == 0
 
 
 def test_two_bytes_hold_65536_tokens() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from cocite.errors import IntegrityError
 from cocite.write_errors import writing_to
 
 _LONGEST = 2**63 - 1
+_BLOCK = 1 << 14
+"""Rows that are made at a time."""
 
 
 def _header(dtype: np.dtype[Any], length: int) -> bytes:
@@ -134,6 +137,38 @@ def scratch_array(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any
         # Space is taken now: a write to a mapped page that finds none would end the process.
         os.posix_fallocate(file.fileno(), 0, values * np.dtype(dtype).itemsize)
         return np.asarray(np.memmap(file, dtype, "r+", shape=shape))
+
+
+def scratch_rows(
+    rows: slice, dtype: DTypeLike, make: Callable[[slice], NDArray[Any]], *width: int
+) -> NDArray[Any]:
+    """Some rows of an array that is made a block at a time, in a file as :func:`scratch_array` makes it.
+
+    Args:
+        rows: which, from ``start`` to ``stop - 1``.
+        dtype: of the values.
+        make: gives some of the rows.
+        width: the shape of a row.
+
+    Example:
+        >>> scratch_rows(slice(2, 5), np.int32, lambda block: 10 * np.arange(block.start, block.stop))
+        array([20, 30, 40], dtype=int32)
+    """
+    result = scratch_array((rows.stop - rows.start, *width), dtype)
+    for start in range(rows.start, rows.stop, _BLOCK):
+        block = slice(start, min(start + _BLOCK, rows.stop))
+        result[start - rows.start : block.stop - rows.start] = make(block)
+    return result
+
+
+def scratch_numbers(start: int, stop: int, dtype: DTypeLike = np.int64) -> NDArray[Any]:
+    """The numbers from ``start`` to ``stop - 1``, in a file as :func:`scratch_array` makes it.
+
+    Example:
+        >>> scratch_numbers(4, 7, np.int32)
+        array([4, 5, 6], dtype=int32)
+    """
+    return scratch_rows(slice(start, stop), dtype, lambda block: np.arange(block.start, block.stop))
 
 
 def token_dtype(tokens: int) -> np.dtype[Any]:

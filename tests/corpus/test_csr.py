@@ -16,6 +16,7 @@ def test_csr_holds_the_distinct_pairs(pairs: list[tuple[int, int]]) -> None:
     assert [csr[row].tolist() for row in range(10)] == expected
     assert csr.degrees.tolist() == [len(entries) for entries in expected]
     rows = [3, 0, 3, 9]
+    assert csr.degrees_of(np.array(rows)).tolist() == [len(expected[row]) for row in rows]
     owner, entries = csr.gather(rows)
     assert [entries[owner == i].tolist() for i in range(4)] == [expected[row] for row in rows]
     there = csr.contains(np.arange(10)[:, None], np.arange(-1, 12))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cocite.protocols import Ranking
 from cocite.sampling.neighbours import nearest
 from cocite.training.engine.world import World
-from cocite.training.neighbour_search import NeighbourSearch, NeighbourSearchSettings
+from cocite.training.neighbour_search import NeighbourSearch, NeighbourSearchSettings, sampled
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda", 0)
 LISTS = NeighbourSearchSettings(exact_up_to=100, most=1.0)
@@ -31,16 +31,20 @@ def found(world: World, settings: NeighbourSearchSettings) -> tuple[NDArray[np.i
     vectors, queries = space(), np.arange(0, 3000, 2, dtype=np.int32)
     years = np.arange(3000, dtype=np.int16)
     own = queries[world.share(len(queries))]
-    limits: dict[str, Any] = {"exclude": own, "latest": years[own] + np.int16(1000), "years": years}
+
+    def limits(rows: NDArray[np.int32]) -> dict[str, Any]:
+        return {"exclude": rows, "latest": years[rows] + np.int16(1000), "years": years}
+
+    some = own[sampled(len(queries), world)]
     search = NeighbourSearch.over(
-        *(vectors, vectors[own], 10),
+        *(vectors, vectors[some], 10),
         total=len(queries),
         settings=settings,
         world=world,
         pool=np.arange(1, 3000, 2, dtype=np.int32),
-        **limits,
+        **limits(some),
     )
-    rows = search.nearest(vectors[own], 10, **limits).rows
+    rows = search.nearest(vectors[own], 10, **limits(own)).rows
     return world.concatenate(torch.from_numpy(rows)).numpy(), search.recall, search.probes
 
 
@@ -93,17 +97,38 @@ def test_two_ranks_find_what_one_finds(settings: NeighbourSearchSettings) -> Non
 
 
 def files(world: World) -> list[str]:
-    """The files in which this rank's vectors in lists lie."""
-    vectors = space()
+    """The files in which this rank's lists lie."""
+    vectors, years = space(), np.arange(3000, dtype=np.int16)
+    own = np.arange(3000)[world.share(3000)][sampled(3000, world)]
     search = NeighbourSearch.over(
-        *(vectors, vectors[world.share(3000)], 10), total=3000, settings=LISTS, world=world
+        *(vectors, vectors[own], 10), total=3000, settings=LISTS, world=world, latest=years[own], years=years
     )
-    assert search.lists is not None
-    return [mapped_file(search.lists.vectors.numpy())]
+    lists = search.lists
+    assert lists is not None
+    assert lists.years is not None
+    return [
+        mapped_file(array) for array in (lists.vectors.numpy(), lists.rows, lists.places, lists.years.numpy())
+    ]
 
 
 @pytest.mark.integration
-def test_two_ranks_map_one_copy_of_the_vectors_in_lists() -> None:
-    [first], [second] = together(files)
-    assert "cocite-gathered" in first
+def test_two_ranks_map_one_copy_of_what_has_a_row_for_each_paper() -> None:
+    first, second = together(files)
+    assert all("cocite-gathered" in file for file in first)
+    assert len(set(first)) == 4
     assert first == second
+
+
+def test_what_has_a_row_for_each_paper_lies_in_files() -> None:
+    assert all("(deleted)" in file for file in files(World()))
+
+
+@pytest.mark.parametrize(("total", "size"), [(3000, 1), (3000, 2), (100, 3), (2, 5), (0, 2)])
+def test_the_sampled_queries_do_not_depend_on_the_ranks(total: int, size: int) -> None:
+    parts = [
+        world.share(total).start + sampled(total, world)
+        for world in (World(rank, size) for rank in range(size))
+    ]
+    whole = sampled(total, World())
+    assert np.concatenate(parts).tolist() == whole.tolist()
+    assert len(set(whole.tolist())) == min(total, 512)

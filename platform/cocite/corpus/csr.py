@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,6 +44,10 @@ class CSR:
     def degrees(self) -> NDArray[np.int32]:
         """Number of entries of each row."""
         return np.diff(self.indptr).astype(np.int32)
+
+    def degrees_of(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """Number of entries of some rows, without those of all."""
+        return np.asarray(self.indptr[rows + 1] - self.indptr[rows])
 
     def gather(self, rows: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The entries of several rows at once, without a Python loop.

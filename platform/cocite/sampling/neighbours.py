@@ -10,7 +10,7 @@ from torch import Tensor
 from cocite.corpus.csr import CSR
 from cocite.protocols import NO_ROW, Ranking
 
-WORKSPACE = 1 << 26
+WORKSPACE = 1 << 25
 """Most similarities in memory at a time."""
 
 
@@ -35,7 +35,7 @@ def nearest(
         exclude: (Q,) a row that is no neighbour of each query (its own paper), or ``NO_ROW``.
         pool: rows that may be neighbours; None: all.
         latest: (Q,) the last year of each query's neighbours, given the (N,) ``years`` of all papers.
-        block: queries compared at a time; None: as many as 256 MiB take (N floats each).
+        block: queries compared at a time; None: as many as 128 MiB take (N floats each).
         device: computes the inner products; None: the CPU.
         half: whether twice ``k`` papers are found in fp16, of which fp32 decides: for a device that multiplies fp16
             matrices faster.
@@ -81,6 +81,7 @@ def nearest(
         found = columns.cpu().numpy()
         rows[part] = found if pool is None else pool[found]
         scores[part] = values.cpu().numpy()
+        del similar  # the next block's is not made beside it
     # Where fewer than k papers are allowed, topk returns excluded ones.
     rows[np.isneginf(scores)] = NO_ROW
     return Ranking(rows, scores)

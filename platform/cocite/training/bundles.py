@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.array_files import scratch_array
+from cocite.array_files import scratch_array, scratch_numbers
 from cocite.text.token_lists import spans
 from cocite.training.engine.gathering import one_copy
 from cocite.training.engine.world import World
@@ -157,16 +157,9 @@ def _first_examples(first: NDArray[Any], size: int) -> NDArray[Any]:
 
 def _places(count: int, dtype: np.dtype[Any], seed: int, epoch: int) -> NDArray[Any]:
     """(E,) the place of each context in a random permutation of all."""
-    drawn, result = scratch_array(count, dtype), scratch_array(count, dtype)
-    for block in _numbers(count, dtype):
-        drawn[block[0] : block[-1] + 1] = block
+    drawn, result = scratch_numbers(0, count, dtype), scratch_array(count, dtype)
     np.random.default_rng([seed, epoch]).shuffle(drawn)
-    for block in _numbers(count, dtype):
-        result[drawn[block[0] : block[-1] + 1]] = block
-    return result
-
-
-def _numbers(count: int, dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:
-    """0 ... count - 1, block by block."""
     for start in range(0, count, BLOCK):
-        yield np.arange(start, min(start + BLOCK, count), dtype=dtype)
+        part = drawn[start : start + BLOCK]
+        result[part] = np.arange(start, start + len(part))
+    return result

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor
 
-from cocite.array_files import scratch_array
 from cocite.bounds import PositiveShare
 from cocite.config import Settings
 from cocite.protocols import NO_ROW, Ranking
@@ -25,7 +25,7 @@ from cocite.sampling.neighbour_lists import (
     NeighbourLists,
     centroids_of,
     list_count,
-    nearest_lists,
+    lists_of_rows,
     probes_for,
 )
 from cocite.sampling.neighbours import nearest
@@ -36,8 +36,6 @@ EXACT_ON_CPU, EXACT_ON_GPU = 50_000, 1_000_000
 """Papers up to which the search is exhaustive, unless the settings say otherwise."""
 FEW_QUERIES = 4096
 """Up to so many queries the search is exhaustive in any case: to make the lists takes as long."""
-BLOCK = 65_536
-"""Vectors that are copied at a time."""
 SAMPLED = 512
 """Queries, of all ranks together, that the recall is measured with."""
 
@@ -65,6 +63,20 @@ class NeighbourSearchSettings(Settings):
         return papers <= limit or (self.exact_up_to is None and queries <= FEW_QUERIES)
 
 
+def sampled(total: int, world: World) -> NDArray[np.int64]:
+    """(S,) the queries that the recall is measured with, as numbers among a rank's share of all.
+
+    The same are sampled however many ranks share them, so that all settle on the same probes.
+
+    Example:
+        >>> sampled(1000, World())[:3].tolist(), sampled(2000, World(rank=1, size=2))[:3].tolist()
+        ([0, 1, 3], [1, 5, 9])
+    """
+    sample = np.unique(np.linspace(0, total - 1, min(SAMPLED, total)).astype(np.int64))
+    mine = world.share(total)
+    return np.asarray(sample[(sample >= mine.start) & (sample < mine.stop)] - mine.start)
+
+
 @dataclass(frozen=True)
 class NeighbourSearch:
     """The papers of one vector space, ready to be searched by the ranks that train together.
@@ -82,7 +94,9 @@ class NeighbourSearch:
         >>> vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         >>> rows = np.arange(3000, dtype=np.int32)
         >>> settings = NeighbourSearchSettings(exact_up_to=1000, most=0.5)
-        >>> search = NeighbourSearch.over(vectors, vectors, 10, total=3000, settings=settings, exclude=rows)
+        >>> some = sampled(3000, World())
+        >>> search = NeighbourSearch.over(
+        ...     vectors, vectors[some], 10, total=3000, settings=settings, exclude=rows[some])
         >>> found, exact = search.nearest(vectors, 10, exclude=rows), nearest(vectors, vectors, 10, exclude=rows)
         >>> shared = np.mean([np.isin(*pair).mean() for pair in zip(exact.rows, found.rows)])
         >>> search.recall >= 0.95, bool(abs(shared - search.recall) < 0.01), len(search.metrics)
@@ -114,12 +128,12 @@ class NeighbourSearch:
     ) -> NeighbourSearch:
         """Make the lists, where there are enough papers. All ranks call it together, with the same vectors.
 
-        On a CPU the vectors that are put into lists lie in a temporary file, of which the ranks of a machine map one
-        copy.
+        What has a row for each paper lies in temporary files, of which the ranks of a machine map one copy; on a GPU
+        the vectors and their years are there.
 
         Args:
             vectors: (N, d) unit vectors of all papers.
-            queries: (Q, d) this rank's share of the queries.
+            queries: (Q, d) of this rank's share of the queries those of which :func:`sampled` gives the numbers.
             k: neighbours of each query that the recall counts.
             total: how many queries all ranks have.
             settings: when the search is exhaustive.
@@ -130,31 +144,22 @@ class NeighbourSearch:
         world = world or World()
         device = world.device
         exact = cls(torch.from_numpy(vectors).to(device), pool, device)
-        rows = np.arange(len(vectors), dtype=np.int32) if pool is None else pool
-        if settings.is_exact(len(rows), total, device) or len(rows) < 2:
+        papers = len(vectors if pool is None else pool)
+        if settings.is_exact(papers, total, device) or papers < 2:
             return exact
+
+        def together(rows: NDArray[Any]) -> NDArray[Any]:
+            return one_copy(rows, world)
+
         with torch.autocast(device.type, enabled=False):
-            centroids = centroids_of(exact.vectors, list_count(len(rows)), rows=pool)
-            share = world.share(len(rows))
-            owner = world.concatenate(nearest_lists(exact.vectors, centroids, rows=rows[share]))
-            # All ranks hold the same lists: each takes the vectors of a share of them.
+            centroids = centroids_of(exact.vectors, list_count(papers), rows=pool)
+            owner = together(lists_of_rows(exact.vectors, centroids, world.share(papers), pool=pool))
             lists = NeighbourLists.of(
-                *(vectors, rows, owner, centroids),
-                take=lambda order: one_copy(_taken(vectors, order[share]), world),
+                *(vectors, pool, owner, centroids), years=years, share=world.share, together=together
             )
-        # The same queries are sampled however many ranks share them, so that all settle on the same probes.
-        sample = np.unique(np.linspace(0, total - 1, min(SAMPLED, total)).astype(np.int64))
-        mine = world.share(total)
-        own = sample[(sample >= mine.start) & (sample < mine.stop)] - mine.start
-        near = exact.nearest(
-            queries[own],
-            k,
-            exclude=None if exclude is None else exclude[own],
-            latest=None if latest is None else latest[own],
-            years=years,
-        )
+        near = exact.nearest(queries, k, exclude=exclude, latest=latest, years=years)
         with torch.autocast(device.type, enabled=False):
-            ranks = lists.ranks(queries[own], near.rows)[near.rows != NO_ROW]
+            ranks = lists.ranks(queries, near.rows)[near.rows != NO_ROW]
         ranks = world.concatenate(torch.from_numpy(ranks).to(device)).cpu().numpy()
         probes, recall = probes_for(ranks, settings.recall, max(1, int(settings.most * len(centroids))))
         return cls(exact.vectors, pool, device, lists, probes, recall)
@@ -179,14 +184,13 @@ class NeighbourSearch:
         Args:
             queries: (Q, d).
             k: how many.
-            exclude, latest, years: see :func:`~cocite.sampling.neighbours.nearest`.
+            exclude, latest, years: see :func:`~cocite.sampling.neighbours.nearest`; the years are those that the
+                lists were made with.
         """
         # Under bf16 many papers would be equally near.
         with torch.autocast(self.device.type, enabled=False):
             if self.lists is not None:
-                return self.lists.search(
-                    queries, k, probes=self.probes, exclude=exclude, latest=latest, years=years
-                )
+                return self.lists.search(queries, k, probes=self.probes, exclude=exclude, latest=latest)
             return nearest(
                 queries,
                 self.vectors,
@@ -198,11 +202,3 @@ class NeighbourSearch:
                 device=self.device,
                 half=self.device.type == "cuda",
             )
-
-
-def _taken(vectors: NDArray[np.float32], rows: NDArray[np.int32]) -> NDArray[np.float32]:
-    """(n, d) the vectors of some rows, in a temporary file."""
-    result = scratch_array((len(rows), vectors.shape[1]), np.float32)
-    for start in range(0, len(rows), BLOCK):
-        result[start : start + BLOCK] = vectors[rows[start : start + BLOCK]]
-    return result

@@ -78,7 +78,7 @@ def test_later_papers_are_mined_where_they_are_not_forbidden(history: History, c
 def test_random_papers_are_drawn_evenly_from_those_that_may_be_drawn(
     limited: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cocite.systems.hatten.mining.YEARS", 3)
+    monkeypatch.setattr("cocite.counting_sort.BLOCK", 3)
     years = np.array([2005, 2001, 0, 2003, 2003, 2001, 2009], np.int16)
     random = RandomPapers(years, later=not limited)
     for citing, allowed in ((3, [1, 2, 3, 4, 5]), (1, [1, 2, 5]), (2, range(7)), (6, range(7))):

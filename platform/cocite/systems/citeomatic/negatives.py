@@ -23,7 +23,7 @@ from cocite.protocols import NO_ROW
 from cocite.systems.citeomatic.losses import CITED_BY_CITED, NEIGHBOUR, RANDOM
 from cocite.text.fields import TEXT, Bags, jaccard
 from cocite.training.engine.world import World
-from cocite.training.neighbour_search import NeighbourSearch, NeighbourSearchSettings
+from cocite.training.neighbour_search import NeighbourSearch, NeighbourSearchSettings, sampled
 
 ROUNDS = 8
 """How often a proposal that turns out to be forbidden is drawn again before another kind takes its place."""
@@ -216,13 +216,14 @@ class CiteomaticNegatives:
         world = world or World()
         part = self.queries[world.share(len(self.queries))]
         own, k, settings = vectors[part], self.settings.neighbours, self.settings.search
+        some = sampled(len(self.queries), world)
         search = NeighbourSearch.over(
-            *(vectors, own, k),
+            *(vectors, own[some], k),
             total=len(self.queries),
             settings=settings,
             world=world,
             pool=np.sort(self.pool),
-            exclude=part,
+            exclude=part[some],
         )
         rows = search.nearest(own, k, exclude=part).rows
         self.metrics = search.metrics

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from cocite.array_files import scratch_array
+from cocite.array_files import scratch_array, scratch_numbers
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.protocols import NO_ROW
@@ -172,7 +172,8 @@ class HattenTask:
 
         They lie in a temporary file; the ranks of a machine map one copy of all.
         """
-        share = share_of(len(citing), world)
+        own = world.share(len(citing))
+        share = scratch_numbers(own.start, own.stop)
         nothing = np.zeros((0, 3), np.int64)
 
         def parts(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -219,23 +220,24 @@ class HattenTask:
         settings = self.recipe.objective
         if not settings.mined:
             return
-        papers = self.vectors(model, world, np.arange(self.texts.papers, dtype=np.int32), None)
-        share = share_of(len(self.gaps), world)
+        papers = self.vectors(model, world, scratch_numbers(0, self.texts.papers, np.int32), None)
+        own = world.share(len(self.gaps))
+        contexts, citing = scratch_numbers(own.start, own.stop), self.gaps.citing[own]
         # A world of one: these are this rank's share already.
-        queries = self.vectors(model, World(device=world.device), self.gaps.citing[share], share)
+        queries = self.vectors(model, World(device=world.device), citing, contexts)
         rows, self.mining_metrics = mine(
-            *(queries, self.queries(share), papers, self.forbidden, settings.depth),
+            *(queries, citing if self._spares else contexts, papers, self.forbidden, settings.depth),
             total=len(self.gaps),
             settings=settings.search,
             world=world,
         )
         # Each rank compares the words of its own contexts: that takes longer than to search them.
-        relevant = self.relevant(share, rows)
+        relevant = self.relevant(contexts, rows)
         self.mined_papers = MinedPapers(one_copy(rows, world), one_copy(relevant, world))
 
     def relevant(self, contexts: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.bool_]:
         """(e, K) which of the papers mined for some contexts count as positives; none, unless a subclass decides."""
-        return np.zeros((len(contexts), rows.shape[1]), bool)
+        return scratch_array((len(contexts), rows.shape[1]), bool)
 
     def mined(self) -> Mapping[str, Tensor]:
         """The mined papers, which are kept beside the checkpoints."""
@@ -269,12 +271,6 @@ class HattenTask:
     def export(self, folder: Path, meta: Mapping[str, Any]) -> None:
         """Write the encoder as an artifact."""
         save_hatten(folder, self.model, self.reader, meta)
-
-
-def share_of(count: int, world: World) -> NDArray[np.int64]:
-    """(n,) a rank's share of the numbers 0 ... count - 1."""
-    share = world.share(count)
-    return np.arange(share.start, share.stop)
 
 
 def word_weights(reader: ParagraphReader) -> Tensor:

@@ -15,16 +15,15 @@ from numpy.typing import NDArray
 
 from cocite.array_files import scratch_array
 from cocite.corpus.csr import CSR
+from cocite.counting_sort import counting_sort
 from cocite.protocols import NO_ROW
 from cocite.text.fields import jaccard
 from cocite.training.engine.world import World
 from cocite.training.forbidden_negatives import ForbiddenNegatives
-from cocite.training.neighbour_search import NeighbourSearch, NeighbourSearchSettings
+from cocite.training.neighbour_search import NeighbourSearch, NeighbourSearchSettings, sampled
 
 BLOCK = 4096
 """Queries searched at a time."""
-YEARS = 1 << 18
-"""Papers whose years are sorted at a time."""
 EARLIEST = 1 << 15
 """Years begin so many before 0."""
 
@@ -49,7 +48,7 @@ class RandomPapers:
     def __init__(self, years: NDArray[np.int16], *, later: bool = True) -> None:
         self._years, self._later = years, later
         if not later:
-            self._order, self._ends = _by_year(years)
+            self._order, self._ends = counting_sort(years, 2 * EARLIEST, least=-EARLIEST)
 
     def draw(self, citing: NDArray[np.integer], numbers: NDArray[np.float64]) -> NDArray[np.int32]:
         """(q, r) papers for q citing papers, given (q, r) random numbers in [0, 1); each is drawn evenly."""
@@ -58,25 +57,6 @@ class RandomPapers:
         years = self._years[citing]
         allowed = np.where(years > 0, self._ends[years.astype(np.int64) + EARLIEST], len(self._years))
         return np.asarray(self._order[(numbers * allowed[:, None]).astype(np.int64)])
-
-
-def _by_year(years: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """(N,) the papers in the order of their years, and where those of each year end, from ``-EARLIEST`` on."""
-    blocks = [slice(start, start + YEARS) for start in range(0, len(years), YEARS)]
-    counts = np.zeros(2 * EARLIEST, np.int64)
-    for block in blocks:
-        counts += np.bincount(years[block].astype(np.int64) + EARLIEST, minlength=len(counts))
-    ends = np.cumsum(counts)
-    begins = ends - counts
-    order = scratch_array(len(years), np.int32)
-    for block in blocks:
-        own = years[block].astype(np.int64) + EARLIEST
-        ascending = np.argsort(own, kind="stable")
-        year, first, many = np.unique(own[ascending], return_index=True, return_counts=True)
-        within = np.arange(len(own)) - np.repeat(first, many)
-        order[np.repeat(begins[year], many) + within] = block.start + ascending
-        begins[year] += many
-    return order, ends
 
 
 @dataclass(frozen=True)
@@ -154,26 +134,27 @@ def mine(
         ((2, 5), False)
     """
     result = scratch_array((len(queries), depth), np.int32)
-    years, rows = forbidden.years, forbidden.own(numbers)
-    latest = forbidden.latest(rows)
+    total, world, years = len(queries) if total is None else total, world or World(), forbidden.years
+    some = sampled(total, world)
+    rows = forbidden.own(numbers[some])
     search = NeighbourSearch.over(
-        *(papers, queries, depth),
-        total=len(queries) if total is None else total,
+        *(papers, queries[some], depth),
+        total=total,
         settings=settings or NeighbourSearchSettings(),
         world=world,
         exclude=rows,
-        latest=latest,
+        latest=forbidden.latest(rows),
         years=years,
     )
     for start in range(0, len(queries), BLOCK):
         block = slice(start, start + BLOCK)
-        own, asked = rows[block], numbers[block]
+        asked = numbers[block]
+        own = forbidden.own(asked)
         # The search itself leaves out the citing paper and the years that are forbidden. Only cited papers remain to be
         # dropped, so it goes deeper by as many as any of these queries cites.
-        deeper = depth + int(forbidden.cites.degrees[asked].max(initial=0))
-        candidates = search.nearest(
-            queries[block], deeper, exclude=own, latest=latest[block], years=years
-        ).rows
+        deeper = depth + int(forbidden.cites.degrees_of(asked).max(initial=0))
+        latest = forbidden.latest(own)
+        candidates = search.nearest(queries[block], deeper, exclude=own, latest=latest, years=years).rows
         dropped = forbidden.at(asked[:, None], candidates)
         columns = np.argsort(dropped, axis=1, kind="stable")[:, :depth]
         found = np.where(

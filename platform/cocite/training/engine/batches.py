@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.array_files import scratch_array
+from cocite.array_files import scratch_numbers
 from cocite.errors import InputError
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.task import EpochTask, Examples, OrderedTask, TrainTask
 from cocite.training.engine.world import World
-
-BLOCK = 1 << 16
-"""Examples that are numbered at a time."""
 
 
 @dataclass(frozen=True)
@@ -107,9 +104,7 @@ class EpochPlan:
     def _shuffled(self, rng: np.random.Generator, pool: int) -> Examples:
         """(n,) all examples at random, those of the full steps sorted by length within pools of so many examples."""
         count = len(self.lengths)
-        order = scratch_array(count, np.int64)
-        for start in range(0, count, BLOCK):
-            order[start : start + BLOCK] = np.arange(start, min(start + BLOCK, count))
+        order = scratch_numbers(0, count)
         rng.shuffle(order)
         full = self._full * self._batch
         for start in range(0, full, pool):

@@ -14,7 +14,7 @@ from cocite.systems.citeomatic.nnrank.cross_fitting import FoldVectors
 from cocite.systems.citeomatic.nnrank.recipe import NNRankCandidateSettings
 from cocite.training.engine.gathering import gathered
 from cocite.training.engine.world import World
-from cocite.training.neighbour_search import NeighbourSearch
+from cocite.training.neighbour_search import NeighbourSearch, sampled
 
 
 @dataclass(frozen=True)
@@ -82,14 +82,14 @@ class NeighbourCandidates:
         years, k = np.asarray(self.history.corpus.years), self.settings.neighbours
         share = world.share(len(queries))
         part, limits = queries[share], None if latest is None else latest[share]
-        own = vectors[part]
+        own, some = vectors[part], sampled(len(queries), world)
         search = NeighbourSearch.over(
-            *(vectors, own, k),
+            *(vectors, own[some], k),
             total=len(queries),
             settings=self.settings.search,
             world=world,
-            exclude=part,
-            latest=limits,
+            exclude=part[some],
+            latest=None if limits is None else limits[some],
             years=years,
         )
         found = search.nearest(own, k, exclude=part, latest=limits, years=years)
