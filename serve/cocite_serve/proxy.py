@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -27,7 +28,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from cocite.bounds import FilePath, Seconds
 from cocite.config import Settings
 from cocite_serve.http.body_limit import DRAFT_PATHS, HeldBodies, read_body, replay
-from cocite_serve.http.full_notes import RefuseWhenFull
+from cocite_serve.http.full_notes import PATH, RefuseWhenFull
+from cocite_serve.http.metrics import REASON, GatewayMetrics, route_path
 from cocite_serve.http.problem_body import overloaded, problem
 from cocite_serve.http.request_context import HEADER, context_of
 from cocite_serve.settings import Limits, ServeSettings
@@ -42,6 +44,10 @@ TURNS = 2
 """Of the event loop, in which a departure is seen before the request is passed on."""
 OWN_PATHS = "/-/"
 """Paths of the proxy itself: its health and its routes."""
+COUNTED_PATHS = (PATH, "/v1/recommend/batch", "/v1/rerank", "/v1/embed", *DRAFT_PATHS)
+"""Paths that the metrics of the proxy's own refusals name; a client may send any other."""
+_BEGAN = "cocite.began"
+"""Key of a request's scope, in the proxy alone: when the request came, by ``time.perf_counter``."""
 NOT_READY = "The endpoint is starting or ending; try again"
 Begun = Callable[[], None]
 """Called when the answer to a request begins."""
@@ -126,6 +132,7 @@ class AnswerOnce:
     def __init__(self, app: ASGIApp, settings: ProxySettings) -> None:
         self._app, self._settings = app, settings
         self._drafts = HeldBodies(settings.drafts)
+        self._refusals = _Refusals()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, again if there was no answer."""
@@ -137,14 +144,17 @@ class AnswerOnce:
             return
         # The gateway's process gets the scope, so what is noted for this one stays out of it.
         passed = dict(scope)
+        scope[_BEGAN] = time.perf_counter()
         MutableHeaders(scope=passed)[HEADER] = context_of(scope).id
         if (name := _undecodable(passed)) is not None:
-            await problem(scope, 400, f"The header {name} is not UTF-8")(scope, receive, send)
+            refusal = problem(scope, 400, f"The header {name} is not UTF-8")
+            await self._refusals.send(refusal, scope, receive, send)
             return
         if scope["path"] not in DRAFT_PATHS:
             await self._read(scope, passed, receive, send, self._settings.body_bytes)
         elif self._drafts.full:
-            await overloaded(scope, self._settings.retry_after_s)(scope, receive, send)
+            refusal = overloaded(scope, self._settings.retry_after_s)
+            await self._refusals.send(refusal, scope, receive, send)
         else:
             with self._drafts.one() as free:
                 await self._read(scope, passed, receive, send, self._settings.draft_bytes, free)
@@ -161,7 +171,7 @@ class AnswerOnce:
         """Read the body and pass it on, unless its client has left; ``begun`` is called when the answer begins."""
         body = await read_body(scope, receive, limit, self._settings.body_s)
         if isinstance(body, Response):
-            await body(scope, receive, send)
+            await self._refusals.send(body, scope, receive, send)
             return
         if body is None:
             return
@@ -183,7 +193,9 @@ class AnswerOnce:
         for pause in (None, *PAUSES_S):
             if pause is not None:
                 await asyncio.sleep(pause)
-            answer = _Answer(scope, client.receive, send, self._settings.retry_after_s, forget_body)
+            answer = _Answer(
+                scope, client.receive, send, self._settings.retry_after_s, forget_body, self._refusals
+            )
             # The proxy notes its own in the scope: each attempt gets one of its own.
             await self._app(dict(passed), replay(body[0], client.receive), answer.send)
             if await answer.end() or client.left:
@@ -192,7 +204,23 @@ class AnswerOnce:
 
     async def _not_ready(self, scope: Scope, receive: Receive, send: Send) -> None:
         after = {"Retry-After": str(self._settings.retry_after_s)}
-        await problem(scope, 503, NOT_READY, headers=after)(scope, receive, send)
+        await self._refusals.send(problem(scope, 503, NOT_READY, headers=after), scope, receive, send)
+
+
+class _Refusals:
+    """Sends what the proxy answers by itself, and counts it: no gateway does."""
+
+    def __init__(self) -> None:
+        self._metrics: GatewayMetrics | None = None
+
+    async def send(self, refusal: Response, scope: Scope, receive: Receive, send: Send) -> None:
+        """Count a refusal and send it."""
+        # Made here, because Ray's metrics are those of the process that makes them.
+        self._metrics = self._metrics or GatewayMetrics()
+        now = time.perf_counter()
+        path, seconds = route_path(scope, COUNTED_PATHS), now - scope.get(_BEGAN, now)
+        self._metrics.count(path, refusal.status_code, seconds, scope.get(REASON))
+        await refusal(scope, receive, send)
 
 
 class _Client:
@@ -229,9 +257,17 @@ class _Client:
 class _Answer:
     """One attempt: passes a gateway's answer on, and keeps back what the proxy answers by itself."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, retry_after_s: int, begun: Begun) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        retry_after_s: int,
+        begun: Begun,
+        refusals: _Refusals,
+    ) -> None:
         self._scope, self._receive, self._send = scope, receive, send
-        self._retry_after_s, self._tell = retry_after_s, begun
+        self._retry_after_s, self._tell, self._refusals = retry_after_s, begun, refusals
         self._begun = False
         self._replaced: Response | None = None
 
@@ -253,7 +289,7 @@ class _Answer:
     async def end(self) -> bool:
         """Whether the client has its answer."""
         if self._replaced is not None:
-            await self._replaced(self._scope, self._receive, self._send)
+            await self._refusals.send(self._replaced, self._scope, self._receive, self._send)
         return self._begun
 
     def _translated(self, status: int, headers: Headers) -> Response:

@@ -48,6 +48,14 @@ def test_the_time_to_go_follows_the_pace_since_the_last_line() -> None:
     ]
 
 
+def test_a_block_that_takes_several_lines_gives_the_pace_of_its_whole_time() -> None:
+    block_of_five_lines = [(0, 30), (0, 60), (0, 90), (0, 120), (250, 150), (0, 180)]
+    assert lines_of(1_000, *block_of_five_lines)[4:6] == [
+        "indexing: 250 of 1,000 (25 %), 2 min 30 s, about 7 min 30 s to go",
+        "indexing: 250 of 1,000 (25 %), 3 min, about 7 min 30 s to go",
+    ]
+
+
 def test_a_short_stage_prints_nothing() -> None:
     assert lines_of(10, (5, 10), (5, 29)) == []
 

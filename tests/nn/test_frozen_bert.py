@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cocite.nn import packed_bert
+from cocite.nn.cpu_kernels import Dense
 from cocite.nn.frozen_bert import FrozenBert
 
 
@@ -105,3 +106,20 @@ def test_fp32_attention_is_softmax_at_any_level_of_scores(level: float) -> None:
     query, key, value = states.double().permute(1, 2, 0, 3)
     weights = torch.softmax(query @ key.transpose(1, 2) * math.log(2), -1)
     torch.testing.assert_close(target.transpose(0, 1).double(), weights @ value, rtol=0, atol=1e-4)
+
+
+def test_batches_of_like_sizes_need_one_compiled_product(bert: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: set[int] = set()
+    computed = Dense.__call__
+
+    def counting(self: Dense, inputs: torch.Tensor) -> torch.Tensor:
+        rows.add(len(inputs))
+        return computed(self, inputs)
+
+    monkeypatch.setattr(Dense, "__call__", counting)
+    frozen = FrozenBert(bert, "fp32", packed=True)
+    if not frozen.layers[0].all.packed:  # type: ignore[union-attr]
+        pytest.skip("torch has no oneDNN here")
+    for last in range(1, 40):
+        frozen.all_states(random_batch([40, last]))
+    assert rows == {64, 96}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from ray.serve._private.http_util import RequestIdMiddleware, call_function_from_import_path
+from ray.util.metrics import Metric
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
@@ -179,6 +180,31 @@ def test_so_many_bodies_of_drafts_are_held_until_their_answers_begin() -> None:
 
     statuses, _ = asyncio.run(ask())
     assert statuses == [429, 200, 200]
+
+
+@pytest.mark.parametrize(
+    ("path", "sent", "status", "label", "reason"),
+    [
+        ("/v1/draft", b"x" * 201, 413, "/v1/draft", "body_too_large"),
+        ("/v1/rerank", b"x" * 101, 413, "/v1/rerank", "body_too_large"),
+        ("/wp-login.php", b"x" * 101, 413, "other", "body_too_large"),
+        ("/v1/recommend", b"{}", 503, "/v1/recommend", "not_ready"),
+    ],
+)
+def test_what_no_gateway_sees_is_counted(
+    monkeypatch: pytest.MonkeyPatch, path: str, sent: bytes, status: int, label: str, reason: str
+) -> None:
+    given: list[tuple[str, dict[str, str]]] = []
+    monkeypatch.setattr(
+        Metric, "_record", lambda self, _, tags=None: given.append((self.info["name"], tags or {}))
+    )
+    no_gateway = Proxy(PlainTextResponse("Path not found.", 404))
+    assert client(no_gateway).post(path, content=sent).status_code == status
+    assert given == [
+        ("cocite_requests", {"path": label, "status": str(status)}),
+        ("cocite_request_seconds", {"path": label}),
+        ("cocite_rejected", {"reason": reason}),
+    ]
 
 
 def test_a_large_body_does_not_reach_a_gateway() -> None:

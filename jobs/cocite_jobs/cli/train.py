@@ -154,9 +154,19 @@ def train(
         )
         return
     print_table(f"{kind} in {result.place}", ["dev", "value"], [[k, v] for k, v in result.metrics.items()])
-    err.print(
-        "  ".join(f"{k}: {v:.1f}" if isinstance(v, float) else f"{k}: {v}" for k, v in result.details.items())
-    )
+    err.print("  ".join(f"{name}: {shown(value)}" for name, value in result.details.items()))
+
+
+def shown(value: object) -> str:
+    """A detail of a training as it is printed: seconds with one decimal, shares such as F1 with three.
+
+    Example:
+        >>> shown(130.34), shown(0.5657), shown("bf16")
+        ('130.3', '0.566', 'bf16')
+    """
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.1f}" if abs(value) >= 1 else f"{value:.3f}"
 
 
 def _parse_registration(text: str | None, track: bool) -> tuple[str, str]:

@@ -38,8 +38,8 @@ class ProgressLog:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name, self.total, self._write, self._clock = name, total, write, clock
-        self._began = self._written = clock()
-        self._done = self._done_when_written = self._pace = 0.0
+        self._began = self._written = self._paced = clock()
+        self._done = self._done_when_paced = self._pace = 0.0
 
     def advance(self, steps: float = 1) -> None:
         """Count steps that were done."""
@@ -50,8 +50,13 @@ class ProgressLog:
         now = self._clock()
         if now - self._written < EVERY_S:
             return
-        self._write(f"{self.name}: {self._position(now - self._began, now - self._written)}")
-        self._written, self._done_when_written = now, self._done
+        if self._done > self._done_when_paced:
+            # The pace since the line before it: the parts of a stage may differ, as counting words and encoding texts
+            # do. Lines between which nothing advanced count as one span: a block of steps may take minutes.
+            self._pace = (self._done - self._done_when_paced) / (now - self._paced)
+            self._paced, self._done_when_paced = now, self._done
+        self._write(f"{self.name}: {self._position(now - self._began)}")
+        self._written = now
 
     def write_end(self) -> None:
         """Write how long the stage took, if that was at least ``EVERY_S``."""
@@ -59,14 +64,12 @@ class ProgressLog:
         if seconds >= EVERY_S:
             self._write(f"{self.name}: done in {duration(seconds)}")
 
-    def _position(self, seconds: float, since_written: float) -> str:
+    def _position(self, seconds: float) -> str:
         if not self._done:
             return duration(seconds)
         if not self.total:
             return f"{self._done:,.0f}, {duration(seconds)}"
         share = min(self._done / self.total, 1.0)
-        # The pace since the last line: the parts of a stage may differ, as counting words and encoding texts do.
-        self._pace = (self._done - self._done_when_written) / since_written or self._pace
         left = duration(max(self.total - self._done, 0) / self._pace)
         count = f"{self._done:,.0f} of {self.total:,.0f} ({share:.0%})".replace("%", " %")
         return f"{count}, {duration(seconds)}, about {left} to go"

@@ -17,6 +17,7 @@ from cocite.artifacts import verify
 from cocite.cli import root
 from cocite.corpus.store import Corpus
 from cocite.training.engine.world import World
+from cocite_jobs.cli.train import shown
 from cocite_jobs.training.engine_session import EngineSession
 from cocite_mlflow import runs
 from cocite_mlflow.connection import TrackingSettings
@@ -154,3 +155,11 @@ def test_mistakes_are_one_sentence(
     assert sentence in err
     assert len(err.strip().splitlines()) == 1
     assert not (tmp_path / "mlflow.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(130.34, "130.3"), (0.5657, "0.566"), (-0.0021, "-0.002"), (1.0, "1.0"), (7, "7"), ("none", "none")],
+)
+def test_shares_keep_the_digits_that_tell_models_apart(value: object, text: str) -> None:
+    assert shown(value) == text

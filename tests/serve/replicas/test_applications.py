@@ -150,8 +150,8 @@ def test_a_replica_keeps_few_compiled_products_unless_its_starter_says_how_many(
         monkeypatch.setenv("LRU_CACHE_CAPACITY", given)
     for part in deployments(release).values():
         environment = part.ray_actor_options["runtime_env"]["env_vars"]
-        assert environment["LRU_CACHE_CAPACITY"] == (given or "64")
-        assert environment["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] == "64"
+        assert environment["LRU_CACHE_CAPACITY"] == (given or "512")
+        assert environment["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] == "512"
 
 
 def test_one_replica_counts_clicks_where_answers_are_interleaved() -> None:

@@ -34,7 +34,7 @@ def test_no_word_sequence_goes_across_a_citation() -> None:
 
 
 def test_where_a_citation_stood_is_not_seen() -> None:
-    for group in ("words", "pieces", "section", "position", "surroundings"):
+    for group in ("words", "pieces", "section", "position", "surroundings", "novelty"):
         ends = [
             f"Trees help all of our parsers{end}" for end in (".", " [[CIT:0]].", " (Lee and Kim, 1999).")
         ]
@@ -45,8 +45,9 @@ def test_where_a_citation_stood_is_not_seen() -> None:
 
 def test_a_sentence_does_not_see_whether_it_cites_itself() -> None:
     marked = [*TEXTS[:3], TEXTS[3].replace(".", " [[CIT:1]].")]
-    plain = rows(sentences_of(TEXTS, HEADINGS), "neighbours", "words", "surroundings", "section", "position")
-    other = rows(sentences_of(marked, HEADINGS), "neighbours", "words", "surroundings", "section", "position")
+    groups: tuple[Group, ...] = ("neighbours", "words", "surroundings", "section", "position", "novelty")
+    plain = rows(sentences_of(TEXTS, HEADINGS), *groups)
+    other = rows(sentences_of(marked, HEADINGS), *groups)
     np.testing.assert_array_equal(plain[2], other[2])
     assert (plain[1] != other[1]).any()
 
@@ -58,7 +59,24 @@ def test_neighbours_say_nothing_where_no_other_sentence_cites() -> None:
 
 def test_texts_do_not_see_each_other() -> None:
     one, other = sentences_of(TEXTS, HEADINGS), sentences_of(TEXTS[::-1], HEADINGS[::-1])
-    groups = ("words", "section", "position", "surroundings", "neighbours")
+    groups: tuple[Group, ...] = ("words", "section", "position", "surroundings", "neighbours", "novelty")
     both = vectors([one, other], groups, WIDTH).toarray()
     np.testing.assert_array_equal(both, np.concatenate([rows(one, *groups), rows(other, *groups)]))
     assert vectors([], groups, WIDTH).shape == (0, WIDTH)
+
+
+def test_a_word_is_new_once_in_a_text() -> None:
+    said_twice = sentences_of(["We train it with SRILM on news."] * 2, [""] * 2)
+    first, again = (set(np.flatnonzero(row)) for row in rows(said_twice, "novelty"))
+    assert len(first) == 7 + 6 + 1  # words, pairs of words, and how many names are new
+    assert len(again) == 1  # that no name is
+    assert not first & again
+
+
+def test_a_name_is_new_until_the_text_has_named_it() -> None:
+    texts = ["We train it with SRILM on news.", "Then it is tuned on SRILM and GIZA."]
+    named, other = rows(sentences_of(texts, [""] * 2), "novelty")
+    unnamed = rows(sentences_of([texts[0].replace("SRILM", "tools"), texts[1]], [""] * 2), "novelty")[1]
+    # Where the first sentence does not name it, the second has two new names instead of one, and a new word.
+    assert (unnamed > 0).sum() == (other > 0).sum() + 1
+    assert (named > 0).any()

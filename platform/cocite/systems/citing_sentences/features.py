@@ -17,14 +17,19 @@ from cocite.systems.citing_sentences.citations import HOLE, has_numbers, is_debr
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-Group = Literal["words", "pieces", "section", "position", "surroundings", "neighbours"]
+Group = Literal["words", "pieces", "section", "position", "surroundings", "neighbours", "novelty"]
 """What is read: ``words``: one to three words of the sentence; ``pieces``: three to five characters of each word;
 ``section``: the words of the section's heading; ``position``: place in the text and in the section, and the length;
-``surroundings``: the words of the sentences before and after; ``neighbours``: whether those cite."""
-Features = Annotated[tuple[Group, ...], Field(min_length=1, max_length=6)]
+``surroundings``: the words of the sentences before and after; ``neighbours``: whether those cite; ``novelty``: the
+words, and pairs of words, that the text has for the first time, and how many of them are names."""
+Features = Annotated[tuple[Group, ...], Field(min_length=1, max_length=7)]
 _TOKEN = re.compile(r"[^\W\d_]+|\d[\d.,]*")
 _CIRCUMSTANCE = 0.3
 """Weight of a feature that is no word of the sentence; the words of a sentence have the norm 1 together."""
+_NOVELTY = 0.5
+"""Weight of the words that are new in the text, which have the norm 1 together."""
+_NAMES = 6
+"""Most new names of a sentence that are counted."""
 _BLOCK = 50_000
 
 
@@ -98,7 +103,14 @@ def vectors(papers: Sequence[Sequence[TextSentence]], groups: Sequence[Group], w
     rows: list[csr_matrix] = [csr_matrix((0, width), dtype=np.float32)]
     inner: list[list[str]] = []
     outer: list[list[str]] = []
+    new: list[list[str]] = []
+
+    def block() -> Any:
+        made = normalize(of(inner), copy=False) + _CIRCUMSTANCE * of(outer)
+        return made + _NOVELTY * normalize(of(new), copy=False) if "novelty" in groups else made
+
     for paper in papers:
+        known: set[str] = set()
         every, citing = (
             Counter(one.section for one in paper),
             Counter(one.section for one in paper if one.cites),
@@ -107,15 +119,16 @@ def vectors(papers: Sequence[Sequence[TextSentence]], groups: Sequence[Group], w
         for at, sentence in enumerate(paper):
             inner.append(list(_of_words(sentence.text, groups)))
             outer.append(list(_around(paper, at, groups)))
+            new.append(_new_words(sentence.text, known) if "novelty" in groups else [])
             outer[-1] += [f"-1:{word}" for word in words[at - 1]] if at else []
             outer[-1] += [f"1:{word}" for word in words[at + 1]] if at + 1 < len(paper) else []
             if "neighbours" in groups and citing.total() > sentence.cites:
                 outer[-1] += _neighbours(paper, at, every, citing)
         if len(inner) > _BLOCK:
-            rows.append(normalize(of(inner), copy=False) + _CIRCUMSTANCE * of(outer))
-            inner, outer = [], []
+            rows.append(block())
+            inner, outer, new = [], [], []
     if inner:
-        rows.append(normalize(of(inner), copy=False) + _CIRCUMSTANCE * of(outer))
+        rows.append(block())
     return vstack(rows, format="csr", dtype=np.float32)
 
 
@@ -144,6 +157,28 @@ def _of_words(text: str, groups: Sequence[Group]) -> Iterator[str]:
                 word = f"<{token}>"
                 for size in (3, 4, 5):
                     yield from (f"#{word[at : at + size]}" for at in range(len(word) - size + 1))
+
+
+def _new_words(text: str, known: set[str]) -> list[str]:
+    """The features of what a text has for the first time in this sentence, which is known from then on.
+
+    A work is cited where the text first names it, and hardly where it does so again.
+    """
+    words: dict[str, None] = {}  # in order
+    names = 0
+    for piece in text.split(HOLE):
+        tokens = _tokens(piece)
+        lower = [token.lower() for token in tokens]
+        words |= dict.fromkeys((*lower, *map(" ".join, itertools.pairwise(lower))))
+        # The first word of a sentence has a capital in any case, but no second one.
+        names += sum(
+            (at > 0 and token[0].isupper()) or sum(map(str.isupper, token)) > 1
+            for at, token in enumerate(tokens)
+            if token.lower() not in known
+        )
+    new = [f"new:{word}" for word in words if word not in known]
+    known.update(words)
+    return [*new, f"new-names={min(_NAMES, names)}"]
 
 
 def _around(paper: Sequence[TextSentence], at: int, groups: Sequence[Group]) -> Iterator[str]:

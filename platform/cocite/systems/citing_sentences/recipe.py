@@ -21,7 +21,7 @@ class CitingSentencesRecipe(Settings):
     """
 
     kind: Literal["citing-sentences"] = "citing-sentences"
-    features: Features = ("words", "section", "position", "neighbours")
+    features: Features = ("words", "section", "position", "neighbours", "novelty")
     """What is read of a sentence, and around it."""
     train: Total = 4000
     """Most papers of the train split that are learned from, drawn with the seed."""
