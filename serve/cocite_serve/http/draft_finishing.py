@@ -31,7 +31,7 @@ def check_choices(request: DraftFinishRequest, papers: Papers, limits: Limits) -
     """
     count = len(request.chosen)
     if count > limits.draft_gaps:
-        raise InputError(f"at most {limits.draft_gaps:,} are allowed, got {count:,}", where="chosen")
+        raise InputError(f"at most {limits.draft_gaps:,} gaps are allowed, got {count:,}", where="chosen")
     seen = set[int]()
     for number, choice in enumerate(request.chosen):
         if choice.gap in seen:

@@ -210,7 +210,7 @@ TEXT = {"a.txt": "We parse trees [CIT]."}
         (
             TEXT,
             {"chosen": [{"gap": n, "papers": [BLEU]} for n in (1, 2, 3, 4)]},
-            "chosen: at most 3 are allowed, got 4",
+            "chosen: at most 3 gaps are allowed, got 4",
         ),
         (TEXT, {"chosen": [ONE, ONE]}, "chosen.1.gap: the gap 1 stands twice"),
         (
