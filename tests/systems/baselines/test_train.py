@@ -151,7 +151,9 @@ def test_a_retriever_is_no_reranker(texts, tmp_path) -> None:
         TrainedBaselines(texts.history, tmp_path, SMALL).open_reranker("w2v")
 
 
-@pytest.mark.parametrize(("name", "start"), [("dacr", "d2v"), ("bertgcn", "w2v")])
-def test_heads_divide_the_dimension(name: str, start: str) -> None:
-    with pytest.raises(ConfigError, match=rf"{name}.heads \(4\) does not divide"):
-        BaselineSettings.parse({start: {"dimension": 18}, name: {"heads": 4}})
+def test_heads_divide_the_dimension(texts, tmp_path) -> None:
+    with pytest.raises(ConfigError, match=r"dacr.heads \(4\) does not divide"):
+        BaselineSettings.parse({"d2v": {"dimension": 18}, "dacr": {"heads": 4}})
+    odd = SMALL.model_copy(update={**TINY, "w2v": Word2VecSettings(dimension=9, epochs=1)})
+    with pytest.raises(InputError, match=r"w2v.dimension is 9, which bertgcn.heads \(4\) does not divide"):
+        TrainedBaselines(texts.history, tmp_path, odd).open_reranker("bertgcn")

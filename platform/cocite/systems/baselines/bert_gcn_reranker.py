@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from cocite.errors import InputError
 from cocite.protocols import NO_ROW, Query, Ranking
 from cocite.systems.baselines.bert_gcn import BertGcn, BertGcnSettings
 from cocite.systems.baselines.graph_autoencoder import GraphAutoEncoder, train_graph
@@ -78,7 +79,15 @@ class BertGcnInputs:
         return (*self.contexts(read), torch.from_numpy(self.features(citing)))
 
     def network(self, papers: NDArray[np.float32]) -> BertGcn:
-        """An untrained network, whose classes begin with (N, d) Word2Vec's vectors of all papers."""
+        """An untrained network, whose classes begin with (N, d) Word2Vec's vectors of all papers.
+
+        Raises:
+            InputError: the heads do not divide the vectors' components.
+        """
+        if self.start.shape[1] % self.settings.heads:
+            raise InputError(
+                f"w2v.dimension is {self.start.shape[1]}, which bertgcn.heads ({self.settings.heads}) does not divide"
+            )
         return BertGcn(self.start, papers[self.classes], self.settings)
 
 

@@ -128,6 +128,11 @@ class ReadPapers:
         states: (m, t, 2 h) of the words of title and abstract.
         inside: (m, t) where a paper has words.
         authors: (m, a) encodings; (m, 0) without bibliographic score.
+
+    Example:
+        >>> papers = ReadPapers(torch.zeros(3, 7, 4), torch.ones(3, 7, dtype=torch.bool), torch.zeros(3, 2))
+        >>> papers.take(torch.tensor([2, 0])).states.shape
+        torch.Size([2, 7, 4])
     """
 
     states: Tensor

@@ -86,14 +86,10 @@ class BaselineSettings(Settings):
 
     @model_validator(mode="after")
     def _fitting(self) -> BaselineSettings:
-        for name, heads, start in (
-            ("dacr", self.dacr.heads, "d2v"),
-            ("bertgcn", self.bertgcn.heads, "w2v"),
-        ):
-            if (dimension := getattr(self, start).dimension) % heads:
-                raise ValueError(
-                    f"{start}.dimension is {dimension}, which {name}.heads ({heads}) does not divide"
-                )
+        if self.d2v.dimension % self.dacr.heads:
+            raise ValueError(
+                f"d2v.dimension is {self.d2v.dimension}, which dacr.heads ({self.dacr.heads}) does not divide"
+            )
         return self
 
 

@@ -68,6 +68,10 @@ class Blocks:
         memberships: (V, K) of objects: words, then each kind of metadata.
         weights: (K, F) of paths.
         authorities: (N, K) of papers.
+
+    Example:
+        >>> Blocks(torch.ones(5, 2), torch.ones(2, 3), torch.zeros(9, 2)).weights.shape
+        torch.Size([2, 3])
     """
 
     memberships: Tensor
@@ -87,6 +91,12 @@ class Pairs:
         cited: (P,) 1 where the query cites the paper, else 0.
         below: (O, N) sparse: the mean over the papers of each author or venue.
         above: (N, O) sparse: the mean over the authors and the venue of each paper.
+
+    Example:
+        >>> one, first = torch.ones(1, 1), torch.tensor([0])
+        >>> pairs = Pairs(one, first, first, values=one, cited=torch.tensor([1.0]), below=one, above=one)
+        >>> cost(Blocks(one, one, 0 * one), pairs, penalty=0, spread=1).item()  # the path alone scores 1
+        0.0
     """
 
     objects: Tensor

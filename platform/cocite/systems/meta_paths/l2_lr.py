@@ -129,6 +129,13 @@ class Examples:
         paper: (P,) row of each pair's paper.
         values: (P, F) features.
         cited: (P,) whether the query cites the paper.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> known = History.until(starter_corpus(), 2017)
+        >>> examples = held_out_examples(known, most=40, negatives=5, rng=np.random.default_rng(0))
+        >>> len(examples.queries), examples.values.shape == (len(examples.paper), len(examples.features.names))
+        (40, True)
     """
 
     features: MetaPathFeatures
