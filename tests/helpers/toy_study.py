@@ -41,7 +41,7 @@ class Toy:
     def __init__(self, settings: ToySettings, corpus: Path, shared: Path) -> None:
         self.settings, self.shared, self.in_process = settings, shared, settings.light
 
-    def prepare(self) -> None:
+    def prepare(self, *, wait: bool = False) -> None:
         self.shared.mkdir(parents=True, exist_ok=True)
         with (self.shared / "prepared").open("a") as file:
             file.write("once\n")

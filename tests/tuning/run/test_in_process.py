@@ -35,7 +35,7 @@ class Steps:
     parameter_types: Mapping[str, Any] = {"do": str}
     in_process = True
 
-    def prepare(self) -> None:
+    def prepare(self, *, wait: bool = False) -> None:
         pass
 
     def run(self, params: Mapping[str, Any], report: ReportMetrics, folder: Path) -> dict[str, float]:

@@ -29,7 +29,7 @@ def test_each_has_the_members_of_the_protocol(kind: str, tmp_path: Path) -> None
     for annotation in study.parameter_types.values():
         TypeAdapter(annotation)  # raises where the annotation is none
     assert list(inspect.signature(study.run).parameters) == ["params", "report", "folder"]
-    assert not inspect.signature(study.prepare).parameters
+    assert list(inspect.signature(study.prepare).parameters) == ["wait"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -25,7 +25,6 @@ from cocite_tuning.run.mlflow_logger import MlflowLogger
 from cocite_tuning.run.phases import run_phases
 from cocite_tuning.run.plan import SweepPlan
 from cocite_tuning.run.trial_store import BEST, TrialStore
-from cocite_tuning.studies.training import TrainingStudy
 from cocite_tuning.sweep.promotion import PromotionResult
 from cocite_tuning.sweep.result import SweepResult
 from cocite_tuning.sweep.trials import LATENCY, Trials
@@ -139,10 +138,7 @@ def run_sweep(
         if not study.in_process:
             stack.enter_context(_connected_to_ray(options))
         callback.on_stage("preparing", 0)
-        if isinstance(study, TrainingStudy):
-            study.prepare(wait=options.wait)
-        else:
-            study.prepare()
+        study.prepare(wait=options.wait)
         run_phases(plan, store, mlflow_logger, callback, wait=options.wait)
         trials = store.trials
         if not trials.ranked:

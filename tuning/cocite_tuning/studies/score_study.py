@@ -138,7 +138,7 @@ class ScoreStudy(ABC, Generic[S]):
         components.list_components(model)
         return [name for name in components.active_components(model) if name not in without]
 
-    def prepare(self) -> None:
+    def prepare(self, *, wait: bool = False) -> None:  # noqa: ARG002  (this process computes them)
         """Compute the scores that the trials share, unless the cache is complete, and upload them if need be."""
         if not self.elsewhere:
             self._complete()

@@ -23,7 +23,7 @@ class Study(Protocol):
         >>> class Parabola:
         ...     parameter_types = {"x": float}
         ...     in_process = True
-        ...     def prepare(self): pass
+        ...     def prepare(self, *, wait=False): pass
         ...     def run(self, params, report, folder):
         ...         return {"height": -((params.get("x", 0.0) - 1) ** 2)}
         >>> study: Study = Parabola()
@@ -48,8 +48,12 @@ class Study(Protocol):
         """
         ...
 
-    def prepare(self) -> None:
-        """Make what all trials share and keep it on disk, unless it is there already. Called once, before any trial."""
+    def prepare(self, *, wait: bool = False) -> None:
+        """Make what all trials share and keep it on disk, unless it is there already. Called once, before any trial.
+
+        Args:
+            wait: for resources that the cluster does not have yet, where a worker of it makes something.
+        """
         ...
 
     def run(self, params: Mapping[str, Any], report: ReportMetrics, folder: Path | str) -> dict[str, float]:
