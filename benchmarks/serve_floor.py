@@ -101,7 +101,9 @@ def application(calls: int) -> Any:
 
 def measure(way: str, calls: int, count: int) -> dict[str, Any]:
     """A line of the table, with times in milliseconds."""
-    folder, port, own_port = tempfile.mkdtemp(prefix="floor-"), free_port(), free_port()
+    # In /tmp: the paths of Ray's and of HAProxy's sockets may have some hundred characters.
+    folder = tempfile.mkdtemp(prefix="floor-", dir="/tmp")
+    port, own_port = free_port(), free_port()
     os.environ |= WAYS[way]
     # One port for the one gateway (Ray does not use the last), and HAProxy's files in a folder of ours.
     os.environ |= {
