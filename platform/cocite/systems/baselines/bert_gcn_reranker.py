@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -15,10 +14,11 @@ from torch.nn import functional
 from cocite.errors import InputError
 from cocite.protocols import NO_ROW, Query, Ranking
 from cocite.systems.baselines.bert_gcn import BertGcn, BertGcnSettings
+from cocite.systems.baselines.citing_pairs import TableOptimizers
 from cocite.systems.baselines.graph_autoencoder import GraphAutoEncoder, train_graph
-from cocite.systems.baselines.texts import CitingTexts, mean_vectors, only_words, padded, words_around_gap
+from cocite.systems.baselines.texts import CitingTexts, around_gaps, mean_vectors
 from cocite.systems.baselines.vectors import unit
-from cocite.text.paragraphs import ABSTRACT, CONTEXT, Paragraphs
+from cocite.text.paragraphs import Paragraphs
 
 UNCITED = -1e9
 """Score of a paper that the training period does not cite: below all others, and equal to that of each such paper."""
@@ -63,20 +63,12 @@ class BertGcnInputs:
 
     def contexts(self, contexts: Paragraphs) -> tuple[Tensor, Tensor]:
         """(n, t) words around the gaps of contexts, and (n,) the places of the gaps."""
-        near, gaps = words_around_gap(contexts, self.settings.words)
-        return torch.from_numpy(padded(near)), torch.from_numpy(gaps)
+        return around_gaps(contexts, self.settings.words)
 
     def queries(self, queries: Sequence[Query]) -> tuple[Tensor, Tensor, Tensor]:
-        """What :meth:`contexts` gives of queries, and (n, d) the features of their titles and abstracts.
-
-        A query without a context is read by its title and abstract.
-        """
-        reader = self.texts.reader
-        papers = [f"{query.title} {query.abstract}" for query in queries]
-        texts = [query.context or paper for query, paper in zip(queries, papers, strict=True)]
-        citing = only_words(reader.read(pa.array(papers, pa.string()), ABSTRACT))
-        read = reader.read(pa.array(texts, pa.string()), CONTEXT)
-        return (*self.contexts(read), torch.from_numpy(self.features(citing)))
+        """What :meth:`contexts` gives of queries, and (n, d) the features of their titles and abstracts."""
+        contexts, citing = self.texts.of_queries(queries)
+        return *self.contexts(contexts), torch.from_numpy(self.features(citing))
 
     def network(self, papers: NDArray[np.float32]) -> BertGcn:
         """An untrained network, whose classes begin with (N, d) Word2Vec's vectors of all papers.
@@ -117,26 +109,14 @@ def train_bert_gcn(
         torch.manual_seed(seed)
         model = inputs.network(start[1]).train()
         model.graph = _graph(features, history.cites.pairs(), settings, seed).requires_grad_(False)
-        dense = [
-            weight
-            for name, weight in model.named_parameters()
-            if name != "words.weight" and weight.requires_grad
-        ]
-        optimizers = [
-            torch.optim.SparseAdam([model.words.weight], lr=settings.learning_rate),
-            torch.optim.Adam(dense, lr=settings.learning_rate),
-        ]
+        optimizers = TableOptimizers(model, [model.words.weight], settings.learning_rate)
         for _ in range(settings.epochs):
             order = rng.permutation(len(cited))
             for begin in range(0, len(order), settings.batch):
                 batch = order[begin : begin + settings.batch]
                 citing = torch.from_numpy(features[texts.citing[context[batch]]])
                 logits = model(*inputs.contexts(texts.contexts.take(context[batch])), citing)
-                for optimizer in optimizers:
-                    optimizer.zero_grad()
-                functional.cross_entropy(logits, torch.from_numpy(wanted[batch])).backward()  # type: ignore[no-untyped-call]
-                for optimizer in optimizers:
-                    optimizer.step()
+                optimizers.step(functional.cross_entropy(logits, torch.from_numpy(wanted[batch])))
                 advance(len(batch))
     return model.eval()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -87,6 +87,39 @@ def same_paper(cited: NDArray[np.int64], noise: NDArray[np.int64]) -> Tensor:
         [[False, False], [True, False]]
     """
     return torch.from_numpy(cited[:, None] == noise)
+
+
+class TableOptimizers:
+    """Adam for a network with tables whose gradients are sparse: of these, the rows that a batch used; else everywhere.
+
+    Args:
+        model: the network; weights without gradients stay as they are.
+        tables: its weights with sparse gradients.
+        learning_rate: of both.
+
+    Example:
+        >>> words = table(np.ones((3, 2), np.float32))
+        >>> optimizers = TableOptimizers(nn.Sequential(words, nn.Linear(2, 1)), [words.weight], 0.5)
+        >>> optimizers.step(words(torch.tensor([1])).sum())
+        >>> words.weight[:, 0].round(decimals=3).tolist()
+        [1.0, 0.5, 1.0]
+    """
+
+    def __init__(self, model: nn.Module, tables: Sequence[Tensor], learning_rate: float) -> None:
+        sparse = {id(one) for one in tables}
+        dense = [one for one in model.parameters() if id(one) not in sparse and one.requires_grad]
+        self._both = [
+            torch.optim.SparseAdam(list(tables), lr=learning_rate),
+            torch.optim.Adam(dense, lr=learning_rate),
+        ]
+
+    def step(self, loss: Tensor) -> None:
+        """Change the weights by the gradients of a loss."""
+        for optimizer in self._both:
+            optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        for optimizer in self._both:
+            optimizer.step()
 
 
 def table(vectors: NDArray[np.float32], length: float | None = None) -> nn.Embedding:

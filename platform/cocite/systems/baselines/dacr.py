@@ -37,7 +37,7 @@ from cocite.bounds import (
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.protocols import NO_ROW, Query
-from cocite.systems.baselines.citing_pairs import CitingPairs, noise_loss, same_paper, table
+from cocite.systems.baselines.citing_pairs import CitingPairs, TableOptimizers, noise_loss, same_paper, table
 from cocite.systems.baselines.manuscripts import Manuscripts
 from cocite.systems.baselines.sections import KINDS, query_sections, section_kinds
 from cocite.systems.baselines.texts import CitingTexts, nearest_words, only_words
@@ -182,13 +182,7 @@ def train_dacr(
     headings = corpus.contexts.taken("section", history.contexts).combine_chunks()
     contexts, sections = nearest_words(only_words(texts.contexts), settings.words), section_kinds(headings)
     pairs = CitingPairs(texts, noise=settings.noise, power=settings.power, seed=seed)
-    tables = model.tables()
-    sparse = {id(table) for table in tables}
-    rest = [weight for weight in model.parameters() if id(weight) not in sparse]
-    optimizers = [
-        torch.optim.SparseAdam(tables, lr=settings.learning_rate),
-        torch.optim.Adam(rest, lr=settings.learning_rate),
-    ]
+    optimizers = TableOptimizers(model, model.tables(), settings.learning_rate)
     model.train()
     for _ in range(settings.epochs):
         for context, target, noise in pairs.batches(settings.batch):
@@ -201,11 +195,7 @@ def train_dacr(
                 same_paper(target, noise),
                 settings.negatives,
             )
-            for optimizer in optimizers:
-                optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            for optimizer in optimizers:
-                optimizer.step()
+            optimizers.step(loss)
             advance(len(context))
     return model.eval()
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -15,9 +14,10 @@ from torch import Tensor
 from cocite.protocols import NO_ROW, Query, Ranking
 from cocite.systems.baselines.authors import AuthorNumbers
 from cocite.systems.baselines.citation_years import CitationYears
+from cocite.systems.baselines.citing_pairs import TableOptimizers
 from cocite.systems.baselines.dual import Dual, DualSettings, triplet_loss
-from cocite.systems.baselines.texts import CitingTexts, first_words, only_words, padded, words_around_gap
-from cocite.text.paragraphs import ABSTRACT, CONTEXT, Paragraphs
+from cocite.systems.baselines.texts import CitingTexts, around_gaps, first_words, padded
+from cocite.text.paragraphs import Paragraphs
 
 PAPERS, PAIRS = 256, 512
 """Candidates that are read at a time, and pairs that are scored at a time."""
@@ -63,22 +63,12 @@ class DualInputs:
 
     def contexts(self, contexts: Paragraphs) -> tuple[Tensor, Tensor]:
         """(n, t) words around the gaps of contexts, and (n,) the places of the gaps."""
-        near, gaps = words_around_gap(contexts, self.settings.words)
-        return torch.from_numpy(padded(near)), torch.from_numpy(gaps)
+        return around_gaps(contexts, self.settings.words)
 
     def queries(self, queries: Sequence[Query]) -> tuple[Tensor, Tensor, Tensor]:
-        """What :meth:`contexts` gives of queries, and (n, u) the words of their titles and abstracts.
-
-        A query without a context is read by its title and abstract.
-        """
-        reader = self.texts.reader
-        papers = [f"{query.title} {query.abstract}" for query in queries]
-        texts = [query.context or paper for query, paper in zip(queries, papers, strict=True)]
-        citing = only_words(reader.read(pa.array(papers, pa.string()), ABSTRACT))
-        return (
-            *self.contexts(reader.read(pa.array(texts, pa.string()), CONTEXT)),
-            torch.from_numpy(padded(first_words(citing, self.settings.paper))),
-        )
+        """What :meth:`contexts` gives of queries, and (n, u) the words of their titles and abstracts."""
+        contexts, citing = self.texts.of_queries(queries)
+        return *self.contexts(contexts), torch.from_numpy(padded(first_words(citing, self.settings.paper)))
 
 
 def train_dual(
@@ -110,11 +100,7 @@ def train_dual(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = Dual(start, inputs.people.size, settings, enhanced=enhanced).train()
-    dense = [weight for name, weight in model.named_parameters() if name != "words.weight"]
-    optimizers = [
-        torch.optim.SparseAdam([model.words.weight], lr=settings.learning_rate),
-        torch.optim.Adam(dense, lr=settings.learning_rate),
-    ]
+    optimizers = TableOptimizers(model, [model.words.weight], settings.learning_rate)
     for _ in range(settings.epochs):
         order = rng.permutation(len(cited))
         for begin in range(0, len(order), settings.batch):
@@ -141,11 +127,7 @@ def train_dual(
             valid = (negatives[:, None] != citing) & ~history.cites.contains(citing[None], negatives[:, None])
             valid &= (years[citing] == 0) | (years[negatives][:, None] <= years[citing])
             loss = triplet_loss(of_cited[:, 0], of_others, torch.from_numpy(valid), settings.margin)
-            for optimizer in optimizers:
-                optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            for optimizer in optimizers:
-                optimizer.step()
+            optimizers.step(loss)
             advance(len(batch))
     return model.eval()
 

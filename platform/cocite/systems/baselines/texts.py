@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,14 +15,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 from torch.nn import functional
 
 from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.errors import InputError
+from cocite.protocols import Query
 from cocite.systems.baselines.filters import PADDING
 from cocite.text.paragraph_reader import ParagraphReader, ParagraphSettings
-from cocite.text.paragraphs import ABSTRACT, GAP, SPECIAL, UNKNOWN, Paragraphs
+from cocite.text.paragraphs import ABSTRACT, CONTEXT, GAP, SPECIAL, UNKNOWN, Paragraphs
 from cocite.text.token_lists import spans
 
 LINES = 20_000
@@ -93,6 +95,16 @@ class CitingTexts:
             parts.append(only_words(self.reader.read(pa.array(text), ABSTRACT)))
         return Paragraphs.joined(parts)
 
+    def of_queries(self, queries: Sequence[Query]) -> tuple[Paragraphs, Paragraphs]:
+        """The words of the contexts of queries, with the gap as a word, and of their titles and abstracts.
+
+        A query without a context is read by its title and abstract.
+        """
+        papers = [f"{query.title} {query.abstract}" for query in queries]
+        texts = [query.context or paper for query, paper in zip(queries, papers, strict=True)]
+        contexts = self.reader.read(pa.array(texts, pa.string()), CONTEXT)
+        return contexts, only_words(self.reader.read(pa.array(papers, pa.string()), ABSTRACT))
+
 
 def only_words(paragraphs: Paragraphs) -> Paragraphs:
     """The same without marks and unknown words.
@@ -136,6 +148,18 @@ def words_around_gap(paragraphs: Paragraphs, limit: int) -> tuple[Paragraphs, ND
     first = np.clip(places - limit // 2, 0, paragraphs.lengths - counts)
     tokens = paragraphs.tokens[spans(paragraphs.indptr[:-1] + first, counts)]
     return Paragraphs(np.concatenate([[0], np.cumsum(counts)]), tokens), places - first
+
+
+def around_gaps(contexts: Paragraphs, limit: int) -> tuple[Tensor, Tensor]:
+    """(n, t) what :func:`words_around_gap` gives, as :func:`padded` has it, and (n,) the places of the gaps.
+
+    Example:
+        >>> words, gaps = around_gaps(Paragraphs(np.array([0, 5]), np.array([3, GAP, 5, 6, 7], np.int32)), 3)
+        >>> words.tolist(), gaps.tolist()
+        ([[3, 1, 5]], [1])
+    """
+    near, gaps = words_around_gap(contexts, limit)
+    return torch.from_numpy(padded(near)), torch.from_numpy(gaps)
 
 
 def first_words(paragraphs: Paragraphs, limit: int) -> Paragraphs:
