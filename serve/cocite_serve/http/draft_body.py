@@ -7,16 +7,23 @@ from typing import Any, TypeVar
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
+from starlette.requests import Request
 
 from cocite.errors import InputError
 
-Request = TypeVar("Request", bound=BaseModel)
+Model = TypeVar("Model", bound=BaseModel)
 
 _FIELDS = 100
 """Fields of the request, or of a value of a list in it, whose values are looked at."""
 
 
-def parse_draft(body: bytes, media_type: str, most: int, model: type[Request]) -> Request:
+async def read_draft(request: Request, most: int, model: type[Model]) -> Model:
+    """Read the body of a request, and parse it as :func:`parse_draft` does; the body is not kept."""
+    body = b"".join([part async for part in request.stream()])
+    return parse_draft(body, request.headers.get("content-type", ""), most, model)
+
+
+def parse_draft(body: bytes, media_type: str, most: int, model: type[Model]) -> Model:
     """The request in a body.
 
     A list of millions of wrong values would keep the gateway busy for a minute, with an error for each of them: what

@@ -8,7 +8,7 @@ from fastapi import APIRouter, FastAPI, Request
 from cocite.drafts.limits import MAX_FILES
 from cocite_serve.http.batch import JSON, NDJSON, LineResponse
 from cocite_serve.http.body_limit import DRAFT_FINISHED_PATH, DRAFT_PATH, DRAFT_TEXT_PATH
-from cocite_serve.http.draft_body import parse_draft
+from cocite_serve.http.draft_body import read_draft
 from cocite_serve.http.draft_lines import DraftLines
 from cocite_serve.http.draft_reading import DraftReader
 from cocite_serve.http.draft_schemas import (
@@ -65,9 +65,7 @@ def draft_router(app: FastAPI, service: Service) -> APIRouter:
     )
     async def draft(request: Request) -> LineResponse:
         # Not by FastAPI, which would keep body and fields in memory until the last line is sent.
-        body = b"".join([part async for part in request.stream()])
-        asked = parse_draft(body, request.headers.get("content-type", ""), most, DraftRequest)
-        del body
+        asked = await read_draft(request, most, DraftRequest)
         context = current()
         backend = service.current().chosen(asked.release, asked.client or context.key or context.id)
         found = await reader.read(asked, backend.papers, backend.model)
@@ -84,9 +82,7 @@ def draft_router(app: FastAPI, service: Service) -> APIRouter:
         openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": TEXT_REQUEST}}}},
     )
     async def text(request: Request) -> DraftText:
-        body = b"".join([part async for part in request.stream()])
-        asked = parse_draft(body, request.headers.get("content-type", ""), most, DraftTextRequest)
-        del body
+        asked = await read_draft(request, most, DraftTextRequest)
         return await reader.text(asked, service.current().papers)
 
     @router.post(
@@ -100,9 +96,7 @@ def draft_router(app: FastAPI, service: Service) -> APIRouter:
         openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": FINISH_REQUEST}}}},
     )
     async def finished(request: Request) -> Finished:
-        body = b"".join([part async for part in request.stream()])
-        asked = parse_draft(body, request.headers.get("content-type", ""), most_chosen, DraftFinishRequest)
-        del body
+        asked = await read_draft(request, most_chosen, DraftFinishRequest)
         return await reader.finish_chosen(asked, service.current().papers)
 
     return router
