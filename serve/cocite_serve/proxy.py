@@ -29,7 +29,7 @@ from cocite.bounds import FilePath, Seconds
 from cocite.config import Settings
 from cocite_serve.http.body_limit import DRAFT_PATHS, HeldBodies, read_body, replay
 from cocite_serve.http.full_notes import PATH, RefuseWhenFull
-from cocite_serve.http.metrics import REASON, GatewayMetrics, route_path
+from cocite_serve.http.metrics import BEGAN, OwnRefusals
 from cocite_serve.http.problem_body import overloaded, problem
 from cocite_serve.http.request_context import HEADER, context_of
 from cocite_serve.settings import Limits, ServeSettings
@@ -46,8 +46,6 @@ OWN_PATHS = "/-/"
 """Paths of the proxy itself: its health and its routes."""
 COUNTED_PATHS = (PATH, "/v1/recommend/batch", "/v1/rerank", "/v1/embed", *DRAFT_PATHS)
 """Paths that the metrics of the proxy's own refusals name; a client may send any other."""
-_BEGAN = "cocite.began"
-"""Key of a request's scope, in the proxy alone: when the request came, by ``time.perf_counter``."""
 NOT_READY = "The endpoint is starting or ending; try again"
 Begun = Callable[[], None]
 """Called when the answer to a request begins."""
@@ -132,7 +130,7 @@ class AnswerOnce:
     def __init__(self, app: ASGIApp, settings: ProxySettings) -> None:
         self._app, self._settings = app, settings
         self._drafts = HeldBodies(settings.drafts)
-        self._refusals = _Refusals()
+        self._refusals = OwnRefusals(COUNTED_PATHS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, again if there was no answer."""
@@ -144,7 +142,7 @@ class AnswerOnce:
             return
         # The gateway's process gets the scope, so what is noted for this one stays out of it.
         passed = dict(scope)
-        scope[_BEGAN] = time.perf_counter()
+        scope[BEGAN] = time.perf_counter()
         MutableHeaders(scope=passed)[HEADER] = context_of(scope).id
         if (name := _undecodable(passed)) is not None:
             refusal = problem(scope, 400, f"The header {name} is not UTF-8")
@@ -207,22 +205,6 @@ class AnswerOnce:
         await self._refusals.send(problem(scope, 503, NOT_READY, headers=after), scope, receive, send)
 
 
-class _Refusals:
-    """Sends what the proxy answers by itself, and counts it: no gateway does."""
-
-    def __init__(self) -> None:
-        self._metrics: GatewayMetrics | None = None
-
-    async def send(self, refusal: Response, scope: Scope, receive: Receive, send: Send) -> None:
-        """Count a refusal and send it."""
-        # Made here, because Ray's metrics are those of the process that makes them.
-        self._metrics = self._metrics or GatewayMetrics()
-        now = time.perf_counter()
-        path, seconds = route_path(scope, COUNTED_PATHS), now - scope.get(_BEGAN, now)
-        self._metrics.count(path, refusal.status_code, seconds, scope.get(REASON))
-        await refusal(scope, receive, send)
-
-
 class _Client:
     """Whether the client of a request whose body was read has left.
 
@@ -264,7 +246,7 @@ class _Answer:
         send: Send,
         retry_after_s: int,
         begun: Begun,
-        refusals: _Refusals,
+        refusals: OwnRefusals,
     ) -> None:
         self._scope, self._receive, self._send = scope, receive, send
         self._retry_after_s, self._tell, self._refusals = retry_after_s, begun, refusals

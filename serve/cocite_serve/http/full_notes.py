@@ -17,7 +17,7 @@ from typing import Any
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cocite_serve.http.metrics import GatewayMetrics
+from cocite_serve.http.metrics import OwnRefusals
 from cocite_serve.http.problem_body import overloaded
 
 FULL_HEADER = "X-Cocite-Full"
@@ -104,7 +104,7 @@ class RefuseWhenFull:
 
     def __init__(self, app: ASGIApp, clock: Callable[[], float] = time.monotonic) -> None:
         self._app, self._notes = app, FullNotes(clock)
-        self._metrics: GatewayMetrics | None = None
+        self._refusals = OwnRefusals((PATH,))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse the request, or pass it on and note how it was answered."""
@@ -114,10 +114,7 @@ class RefuseWhenFull:
         message = await receive()
         body = message.get("body", b"")
         if (after := self._notes.after(body)) is not None:
-            # Made here, because Ray's metrics are those of the process that makes them.
-            self._metrics = self._metrics or GatewayMetrics()
-            self._metrics.count(PATH, 429, seconds=0.0)
-            await overloaded(scope, after)(scope, receive, send)
+            await self._refusals.send(overloaded(scope, after), scope, receive, send)
             return
 
         async def noted(answer: Message) -> None:

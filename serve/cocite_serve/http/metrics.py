@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import Any, Protocol
 
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cocite_mlflow.references import ModelVersion
@@ -25,6 +26,8 @@ from cocite_serve.metric_types import counter, gauge, histogram
 
 REASON = "cocite.reason"
 """Key of a request's scope: why it was refused, where the status alone does not say."""
+BEGAN = "cocite.began"
+"""Key of a request's scope in the proxy: when the request came, by ``time.perf_counter``."""
 CLIENT_GONE = 499
 """Status that stands for a client that left before its response; nobody receives it."""
 REASONS = {
@@ -262,6 +265,38 @@ class CountRequests:
             self._metrics.count(path, status, seconds, scope.get(REASON))
             if self._log is not None:
                 self._log(_line(scope, path, status, seconds, context))
+
+
+class OwnRefusals:
+    """Sends what Ray Serve's proxy answers by itself, and counts it: no gateway does.
+
+    Args:
+        paths: that the counts name; a client may send any other.
+
+    Example:
+        >>> import asyncio
+        >>> from starlette.responses import PlainTextResponse
+        >>> async def send(message: Message) -> None:
+        ...     print(message["type"])
+        >>> scope = {"type": "http", "path": "/v1/recommend"}
+        >>> refusals = OwnRefusals(("/v1/recommend",))
+        >>> asyncio.run(refusals.send(PlainTextResponse("full", 429), scope, None, send))
+        http.response.start
+        http.response.body
+    """
+
+    def __init__(self, paths: Collection[str]) -> None:
+        self._paths = paths
+        self._metrics: GatewayMetrics | None = None
+
+    async def send(self, refusal: Response, scope: Scope, receive: Receive, send: Send) -> None:
+        """Count a refusal, and send it; without :data:`BEGAN` in the scope it took no time."""
+        # Made here, because Ray's metrics are those of the process that makes them.
+        self._metrics = self._metrics or GatewayMetrics()
+        now = time.perf_counter()
+        path, seconds = route_path(scope, self._paths), now - scope.get(BEGAN, now)
+        self._metrics.count(path, refusal.status_code, seconds, scope.get(REASON))
+        await refusal(scope, receive, send)
 
 
 def route_path(scope: Scope, paths: Collection[str]) -> str:
