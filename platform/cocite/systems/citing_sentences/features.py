@@ -117,9 +117,10 @@ def vectors(papers: Sequence[Sequence[TextSentence]], groups: Sequence[Group], w
         )
         words = [_surrounding_words(sentence.text) if "surroundings" in groups else [] for sentence in paper]
         for at, sentence in enumerate(paper):
-            inner.append(list(_of_words(sentence.text, groups)))
+            pieces = [_tokens(piece) for piece in sentence.text.split(HOLE)]
+            inner.append(list(_of_words(pieces, groups)))
             outer.append(list(_around(paper, at, groups)))
-            new.append(_new_words(sentence.text, known) if "novelty" in groups else [])
+            new.append(_new_words(pieces, known) if "novelty" in groups else [])
             outer[-1] += [f"-1:{word}" for word in words[at - 1]] if at else []
             outer[-1] += [f"1:{word}" for word in words[at + 1]] if at + 1 < len(paper) else []
             if "neighbours" in groups and citing.total() > sentence.cites:
@@ -142,10 +143,9 @@ def _surrounding_words(text: str) -> list[str]:
     return list(dict.fromkeys(token.lower() for token in _tokens(text)))
 
 
-def _of_words(text: str, groups: Sequence[Group]) -> Iterator[str]:
-    """The features of a sentence's own words; no sequence of words goes across a hole."""
-    for piece in text.split(HOLE):
-        tokens = _tokens(piece)
+def _of_words(pieces: Sequence[Sequence[str]], groups: Sequence[Group]) -> Iterator[str]:
+    """The features of a sentence's own words; no sequence of words goes across a hole, that is, out of a piece."""
+    for tokens in pieces:
         lower = [token.lower() for token in tokens]
         if "words" in groups:
             yield from lower
@@ -159,15 +159,14 @@ def _of_words(text: str, groups: Sequence[Group]) -> Iterator[str]:
                     yield from (f"#{word[at : at + size]}" for at in range(len(word) - size + 1))
 
 
-def _new_words(text: str, known: set[str]) -> list[str]:
+def _new_words(pieces: Sequence[Sequence[str]], known: set[str]) -> list[str]:
     """The features of what a text has for the first time in this sentence, which is known from then on.
 
     A work is cited where the text first names it, and hardly where it does so again.
     """
     words: dict[str, None] = {}  # in order
     names = 0
-    for piece in text.split(HOLE):
-        tokens = _tokens(piece)
+    for tokens in pieces:
         lower = [token.lower() for token in tokens]
         words |= dict.fromkeys((*lower, *map(" ".join, itertools.pairwise(lower))))
         # The first word of a sentence has a capital in any case, but no second one.
