@@ -1,14 +1,15 @@
 """Peak memory of the data steps by the number of papers: it should not follow the corpus.
 
-    python -m benchmarks.step_memory --model MODEL --work DIR --corpus DIR [DIR ...] [--index DIR [DIR ...]]
-        [--steps import,embed,index,mine,rank] [--shard 1000000]
+    python -m benchmarks.step_memory --work DIR --papers 1000000,10000000 [--model MODEL]
+        [--steps import,embed,index,mine,rank] [--shard 1000000] [--keep]
 
 Each step is the command that users run, in a process of its own, which makes the parts itself one after the other:
-`corpus import` of a synthetic corpus' lines, `embed` by each encoder of MODEL, `index build` in shards of --shard
-papers, the mining of a cross-encoder's candidates for 2,000 queries, and `rank` of 2,000. The last two search an index:
-each --index belongs to the --corpus at the same place. A line of JSON is printed for each step and corpus, with the
-anonymous memory, which a process wrote and the system cannot take back, and the mapped pages, which it can. The last
-line has the ratios of the last corpus to the first. What a step made is deleted before the next.
+`corpus import` of a synthetic corpus' lines, with four contexts a paper, `embed` by each encoder of MODEL, `index
+build` in shards of --shard papers, the mining of a cross-encoder's candidates for 2,000 queries, and `rank` of 2,000.
+The steps after the first use the corpus and the index that the steps before made. A line of JSON is printed for each
+step and number of papers, with the anonymous memory, which a process wrote and the system cannot take back, and the
+mapped pages, which it can. The last line has the ratios of the last number of papers to the first. --keep leaves what
+was made in DIR; a later run with fewer --steps uses it. 10^7 papers take about 80 GB of disk.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ from cocite.corpus.store import Corpus
 LIMIT = 20 * 2**30
 """Bytes of anonymous memory at which a process is ended."""
 QUERIES = 2000
+CONTEXT_RATE = 4.0
+"""Contexts a paper."""
+LINES = "papers.jsonl"
 COCITE = [sys.executable, "-m", "cocite"]
 
 
@@ -56,60 +60,63 @@ def mine(source: str, index: str, to: str) -> None:
     )
 
 
-def step_command(step: str, corpus: Path, index: Path | None, options: argparse.Namespace) -> list[object]:
-    """The command of a step, which writes into ``options.work / step``."""
-    to = options.work / step
+def step_command(step: str, papers: int, folder: Path, options: argparse.Namespace) -> list[object]:
+    """The command of a step, which writes into ``folder / step``."""
+    to, corpus, index = folder / step, folder / "import", folder / "index"
     if step == "import":
-        lines = options.work / "papers.jsonl"
-        write_source(len(Corpus.open(corpus, verified=True)), 4.0, lines)
-        return [*COCITE, "corpus", "import", lines, "--to", to]
+        lines = folder / LINES
+        write_source(papers, CONTEXT_RATE, lines)
+        return [*COCITE, "corpus", "import", lines, "--to", to, "--json"]
     if step == "embed":
-        return [*COCITE, "embed", corpus, "--model", options.model, "--to", to, "--no-verify"]
+        return [*COCITE, "embed", corpus, "--model", options.model, "--to", to, "--no-verify", "--json"]
     if step == "index":
-        shards = -(-len(Corpus.open(corpus, verified=True)) // options.shard)
-        return [*COCITE, "index", "build", corpus, "--to", to, "--shards", shards, "--no-verify"]
-    if index is None:
-        sys.exit(f"{step} searches an index: give one with --index for each --corpus")
+        shards = -(-papers // options.shard)
+        return [*COCITE, "index", "build", corpus, "--to", to, "--shards", shards, "--no-verify", "--json"]
     if step == "mine":
         return [sys.executable, "-m", "benchmarks.step_memory", "--mine", corpus, index, to]
-    queries = options.work / "queries.jsonl"
     to.mkdir()
+    queries = to / "queries.jsonl"
     write_queries(Corpus.open(corpus, verified=True), queries)
-    return [*COCITE, "rank", "--queries", queries, "--to", to / "run.trec", "--index", index, "--no-verify"]
+    ranked = [*COCITE, "rank", "--queries", queries, "--to", to / "run.trec", "--index", index]
+    return [*ranked, "--no-verify", "--json"]
 
 
 def main() -> None:
-    """Measure each step for each corpus."""
+    """Measure each step for each number of papers."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--model", type=Path)
     parser.add_argument("--work", type=Path)
-    parser.add_argument("--corpus", type=Path, nargs="+")
-    parser.add_argument("--index", type=Path, nargs="*", default=[])
-    parser.add_argument("--steps", default="import,embed,index,mine,rank")
+    parser.add_argument("--papers", default="1000000,10000000", help="numbers of papers")
+    parser.add_argument("--model", type=Path, help="whose encoders embed")
+    parser.add_argument("--steps", default="import,index,mine,rank")
     parser.add_argument("--shard", type=int, default=1_000_000, help="papers of a shard (index)")
+    parser.add_argument("--keep", action="store_true", help="leave what was made in --work")
     parser.add_argument("--mine", nargs=3, metavar=("CORPUS", "INDEX", "TO"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.mine:
         mine(*options.mine)
         return
-    options.work.mkdir(parents=True, exist_ok=True)
+    steps = options.steps.split(",")
+    if options.work is None or ("embed" in steps and options.model is None):
+        parser.error("--work is needed, and for embed --model")
     print(json.dumps(machine()), flush=True)
     peaks: dict[str, list[float]] = {}
-    for at, corpus in enumerate(options.corpus):
-        index = options.index[at] if at < len(options.index) else None
-        papers = len(Corpus.open(corpus, verified=True))
-        for step in options.steps.split(","):
-            command = step_command(step, corpus, index, options)
-            result: dict[str, Any] = measured([*command, *([] if step == "mine" else ["--json"])], LIMIT)
+    for papers in map(int, options.papers.split(",")):
+        folder = options.work / str(papers)
+        folder.mkdir(parents=True, exist_ok=True)
+        for step in steps:
+            result: dict[str, Any] = measured(step_command(step, papers, folder, options), LIMIT)
             result.pop("says", None)
-            shutil.rmtree(options.work / step, ignore_errors=True)
+            (folder / LINES).unlink(missing_ok=True)
             print(json.dumps({"step": step, "papers": papers, **result}), flush=True)
             if "failed" in result:
                 sys.exit(f"{step}: {result['failed']}")
             peaks.setdefault(step, []).append(result["anonymous_mb"])
-        (options.work / "papers.jsonl").unlink(missing_ok=True)
+            if step not in ("import", "index"):
+                shutil.rmtree(folder / step)
+        if not options.keep:
+            shutil.rmtree(folder)
     print(json.dumps({"ratios": {step: round(of[-1] / of[0], 2) for step, of in peaks.items()}}))
 
 
