@@ -19,9 +19,9 @@ HERE = Path(__file__).resolve().parent
 ADDRESS = "http://127.0.0.1:8000"
 DRAFT = (
     "\\section{Related work}\n"
-    "Topic models describe documents as mixtures of topics \\cite{?}. Later work learns dense vectors of words from "
-    "their neighbours [CIT] and reads whole sentences with attention \\cite{}, which made transfer to small data sets "
-    "practical. We score translations with BLEU (citation needed), as is usual \\cite{post2018call}."
+    "Topic models describe documents as mixtures of topics \\cite{?}. Word vectors are learned by skip-gram from raw "
+    "text [CIT]. A translation model can do without recurrence and read a sentence with attention alone \\cite{}. We "
+    "score translations with BLEU (citation needed), as is usual \\cite{post2018call}."
 )
 GAP = 2
 """The gap in focus, from 1."""
