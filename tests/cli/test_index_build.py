@@ -10,7 +10,9 @@ import pytest
 from helpers.command_line import call
 from helpers.synthetic import SyntheticCorpora
 
+from cocite.cli.console import StagedProgress
 from cocite.cli.index_build import print_version
+from cocite.corpus.store import Corpus
 from cocite.retrieval.index.opening import open_index
 
 
@@ -39,6 +41,28 @@ def test_shards_are_built_here(store: Path, tmp_path: Path, capsys: pytest.Captu
     code, out, err = call(capsys, *line)
     assert (code, "text.k1" in out) == (0, False)
     assert "the version before had --bm25 text.k1=2" in err
+
+
+@pytest.mark.parametrize("shards", ["1", "3"])
+def test_the_bar_says_when_all_texts_are_read(
+    shards: str,
+    store: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stages: list[tuple[str, int]] = []
+    begin = StagedProgress.stage
+
+    def record(self: StagedProgress, name: str, total: int) -> None:
+        stages.append((name, total))
+        begin(self, name, total)
+
+    monkeypatch.setattr(StagedProgress, "stage", record)
+    code, _, err = call(capsys, "index", "build", store, "--to", tmp_path / "index", "--shards", shards)
+    assert code == 0, err
+    contexts = len(Corpus.open(store).contexts)
+    assert stages == [("indexing texts", 2 * 60 + contexts), ("ordering and writing what was read", 0)]
 
 
 def test_what_workers_are_told(

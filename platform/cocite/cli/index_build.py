@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from cocite.cli import BUILD_ON_RAY, FETCH_LOCAL
-from cocite.cli.console import out, print_json, print_note, print_warnings, progress_bar
+from cocite.cli.console import StagedProgress, out, print_json, print_note, print_warnings
 from cocite.cli.locations import ARGUMENT, OUTPUT, shown, with_local_paths
 from cocite.cli.options import (
     AcceleratorOption,
@@ -225,7 +225,7 @@ def _build_on_ray(
 def _indexing(
     store: Corpus, encoders: list[Encoder], settings: dict[str, Any]
 ) -> Iterator[Callable[[int], None]]:
-    """A bar over all texts that an index is made of; a history without links is told first."""
+    """A bar over all texts that an index is made of, and what follows; a history without links is told first."""
     from cocite.corpus.cold_history import cold_history
     from cocite.corpus.history import known_history
 
@@ -234,7 +234,18 @@ def _indexing(
     # Titles and abstracts, and each paper for a vector.
     contexts = int(known.citing[store.context_citing].sum())
     texts = len(store) * (2 + len(encoders)) + contexts
-    with progress_bar("indexing texts", total=texts) as advance:
+    with StagedProgress() as progress:
+        progress.stage("indexing texts", texts)
+        left = texts
+
+        def advance(count: int) -> None:
+            nonlocal left
+            progress.advance(count)
+            left -= count
+            if left <= 0 < count:
+                # Of a million papers this takes as long as the reading did, and nothing counts it.
+                progress.stage("ordering and writing what was read", 0)
+
         yield advance
 
 
