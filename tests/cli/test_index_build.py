@@ -10,9 +10,9 @@ import pytest
 from helpers.command_line import call
 from helpers.synthetic import SyntheticCorpora
 
-from cocite.cli.console import StagedProgress
 from cocite.cli.index_build import print_version
 from cocite.corpus.store import Corpus
+from cocite.progress_bars import StagedBars
 from cocite.retrieval.index.opening import open_index
 
 
@@ -52,13 +52,13 @@ def test_the_bar_says_when_all_texts_are_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stages: list[tuple[str, int]] = []
-    begin = StagedProgress.stage
+    begin = StagedBars.stage
 
-    def record(self: StagedProgress, name: str, total: int) -> None:
+    def record(self: StagedBars, name: str, total: int) -> None:
         stages.append((name, total))
         begin(self, name, total)
 
-    monkeypatch.setattr(StagedProgress, "stage", record)
+    monkeypatch.setattr(StagedBars, "stage", record)
     code, _, err = call(capsys, "index", "build", store, "--to", tmp_path / "index", "--shards", shards)
     assert code == 0, err
     contexts = len(Corpus.open(store).contexts)

@@ -8,6 +8,7 @@ import pytest
 
 from cocite.cli import console, progress_log
 from cocite.cli.progress_log import ProgressLog, duration
+from cocite.progress_bars import StagedBars
 
 
 class Clock:
@@ -83,7 +84,7 @@ def test_progress_goes_to_standard_error(
     monkeypatch.setattr(progress_log, "EVERY_S", 1.0)
     monkeypatch.setattr(ProgressLog.__init__, "__defaults__", (clock,))
     written, deadline = "", time.monotonic() + 60
-    with console.StagedProgress() as bar:
+    with StagedBars(console.progress_bar) as bar:
         bar.stage("reading", 0)
         clock.now += 1
         bar.stage("training", 4)
@@ -106,7 +107,7 @@ def test_no_end_is_printed_for_a_stage_that_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress_log, "EVERY_S", 0.0)
-    with pytest.raises(ValueError, match="broken"), console.StagedProgress() as bar:
+    with pytest.raises(ValueError, match="broken"), StagedBars(console.progress_bar) as bar:
         bar.stage("training", 4)
         raise ValueError("broken")
     with pytest.raises(ValueError, match="broken"), console.progress_bar("reading"):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from cocite.cli.console import StagedProgress, err, out, print_json, print_note, print_table
+from cocite.cli.console import err, out, print_json, print_note, print_table, progress_bar
 from cocite.cli.options import (
     JsonOption,
     NoVerifyOption,
@@ -21,6 +21,7 @@ from cocite.cli.options import (
     start_mode,
 )
 from cocite.cli.signals import exit_on_sigterm
+from cocite.progress_bars import StagedBars
 from cocite_tuning.report.command import report, show_result
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def run(
             return
         options = SweepOptions(start, address, wait, verbose, max_latency_ms, TrackingSettings(enabled=track))
         exit_on_sigterm()
-        with StagedProgress() as bar:
+        with StagedBars(progress_bar) as bar:
             swept = run_sweep(plan, options, _callback(bar, quiet=as_json))
     if as_json:
         print_json(_result_document(swept))
@@ -130,7 +131,7 @@ def list_(as_json: JsonOption = False) -> None:
     print_table("sweeps", ["sweep", "of", "metric", "parameters"], rows)
 
 
-def _callback(bar: StagedProgress, *, quiet: bool) -> Any:
+def _callback(bar: StagedBars, *, quiet: bool) -> Any:
     from cocite_tuning.report.formatting import format_params
     from cocite_tuning.run.callback import SweepCallback
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from cocite.cli.console import StagedProgress, err, print_json, print_note, print_table, print_warnings
+from cocite.cli.console import err, print_json, print_note, print_table, print_warnings, progress_bar
 from cocite.cli.options import (
     JsonOption,
     NoVerifyOption,
@@ -20,6 +20,7 @@ from cocite.cli.options import (
 )
 from cocite.cli.signals import exit_on_sigterm
 from cocite.errors import InputError
+from cocite.progress_bars import StagedBars
 from cocite_jobs.cli.options import ALIAS, RegisterOption
 
 app = typer.Typer(help="Train a model from a recipe.", add_completion=False)
@@ -118,7 +119,7 @@ def train(
         training.set_mlflow_run(run.id)
         if neural:
             run.set_tag("backend", tags["backend"])  # a run that is continued may have had another
-        bar = stack.enter_context(StagedProgress())
+        bar = stack.enter_context(StagedBars(progress_bar))
 
         def log(metrics: dict[str, float], step: int) -> None:
             history.append(metrics | ({"step": step} if neural else {}))

@@ -19,13 +19,13 @@ from cocite.pipeline import components
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import CandidateScope, Options
 from cocite.pipeline.second_stage import SecondStage
+from cocite.progress_bars import Advance, ProgressBars, no_bars
 from cocite.protocols import NO_ROW, Query, Ranking
 from cocite.retrieval.index.opening import open_index
 from cocite.retrieval.index.reuse import index_of
 from cocite.systems.confidence.measures import Reliability, brier_score, calibration_error, reliability
 from cocite.systems.confidence.task import SHOWN, ScoredQueries, base_rates
 from cocite.systems.learned_fusion.examples import relevance_labels
-from cocite_jobs.progress_bars import Advance, ProgressBars, no_bars
 from cocite_jobs.svg_figures import BEST, FAINT, HIGH, new_figure, styled, to_svg
 
 RANKS = ((1, 20), (1, 1), (2, 5), (6, 20))

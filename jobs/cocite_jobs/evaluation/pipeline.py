@@ -24,8 +24,8 @@ from cocite.evaluation.report import (
 from cocite.evaluation.tasks import EvalTask
 from cocite.manifests import read_manifest
 from cocite.pipeline.options import CandidateScope
+from cocite.progress_bars import Advance, ProgressBars, no_bars
 from cocite_jobs.evaluation.report_files import write_report
-from cocite_jobs.progress_bars import Advance, ProgressBars, no_bars
 from cocite_jobs.retrieval.opened_index import SearchPlace, opened_index
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from cocite.evaluation.report import (
 from cocite.evaluation.run_files import AuthorLookup, RunFileResult, evaluate_run_file, reference_means
 from cocite.evaluation.tasks import EvalTask
 from cocite.evaluation.trec import DocumentNumbers, read_qrels
-from cocite_jobs.progress_bars import Advance
+from cocite.progress_bars import Advance
 
 
 def evaluate_run(

@@ -10,7 +10,7 @@ from typing import Literal
 
 from cocite.corpus.store import Corpus
 from cocite.evaluation.report import Table
-from cocite_jobs.progress_bars import ProgressBars, no_bars
+from cocite.progress_bars import ProgressBars, no_bars
 from cocite_jobs.training.types import LaunchOptions
 
 Size = Literal["toy", "small", "paper"]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cocite.manifests import Manifest, read_manifest
+from cocite.progress_bars import StagedBars
 from cocite_jobs.reproduction.plan import Setup, Training
 from cocite_jobs.reproduction.recipe_settings import changed_recipe
 from cocite_jobs.training.progress import ProgressFunctions
@@ -74,10 +75,9 @@ def recipe_training(
         launch = setup.launch
         if getattr(getattr(settings, "workers", None), "count", 0) == 0:
             launch = replace(launch, on="process", address=None)  # a recipe that asks for no workers
-        with setup.bars(f"training {name}", None) as advance:
-            train_or_resume(
-                settings, setup.corpus, setup.folder / to, ProgressFunctions(advance=advance), launch
-            )
+        with StagedBars(setup.bars, f"training {name}") as bar:
+            progress = ProgressFunctions(stage=bar.stage, advance=bar.advance)
+            train_or_resume(settings, setup.corpus, setup.folder / to, progress, launch)
 
     return Training(name, (f"{to}/{kind}",), train, weight, kind, load)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from cocite_jobs.progress_bars import Advance
+from cocite.progress_bars import Advance
 
 if TYPE_CHECKING:
     from cocite.corpus.history import History

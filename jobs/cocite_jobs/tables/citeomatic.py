@@ -19,11 +19,11 @@ from cocite.evaluation.report import SELF_CITATION_DEPTHS, VENUES, Report, Table
 from cocite.evaluation.slices import by_label
 from cocite.evaluation.tasks import EvalTask
 from cocite.pipeline import components
+from cocite.progress_bars import ProgressBars, no_bars
 from cocite.retrieval.index.index import Index
 from cocite.systems.meta_paths.cluscite import ClusCite, ClusCiteRanker, ClusCiteSettings, fit_cluscite
 from cocite.systems.meta_paths.l2_lr import L2Lr, L2LrRanker, L2LrSettings, fit_l2_lr
 from cocite.training.periods import Periods, PeriodSettings
-from cocite_jobs.progress_bars import ProgressBars, no_bars
 from cocite_jobs.tables.citeomatic_variants import ENCODERS, WITHOUT, CiteomaticVariants
 
 TABLES = ("2", "3", "4", "10", "figure3", "figure4", "encoders")

@@ -9,7 +9,7 @@ from typing import Any
 
 from cocite.corpus.store import Corpus
 from cocite.manifests import read_manifest
-from cocite_jobs.progress_bars import ProgressBars
+from cocite.progress_bars import ProgressBars, StagedBars
 
 ABLATIONS = "ablations"
 """Folder of a model folder that holds its variants, each a model folder of its own."""
@@ -137,8 +137,9 @@ class CiteomaticVariants:
         from cocite_jobs.training.resuming import train_or_resume
 
         recipe = recipe.model_copy(update={"workers": type(recipe).model_fields["workers"].default})
-        with self.bars(description, None) as advance:
-            train_or_resume(recipe, self.corpus, folder, ProgressFunctions(advance=advance))
+        with StagedBars(self.bars, description) as bar:
+            progress = ProgressFunctions(stage=bar.stage, advance=bar.advance)
+            train_or_resume(recipe, self.corpus, folder, progress)
 
 
 def encoder_recipe(recipe: Any, encoder: str) -> Any:

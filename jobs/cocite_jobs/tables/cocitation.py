@@ -17,8 +17,8 @@ from cocite.evaluation.cocitation_report import CocitationTables
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.report import Report, Table
 from cocite.evaluation.tasks import EvalTask
+from cocite.progress_bars import ProgressBars, no_bars
 from cocite.systems.baselines.train import BaselineSettings
-from cocite_jobs.progress_bars import ProgressBars, no_bars
 from cocite_jobs.tables.baseline_readings import Choice, choose_readings, manuscript_settings
 from cocite_jobs.tables.cocitation_systems import (
     ALL_BASELINES,

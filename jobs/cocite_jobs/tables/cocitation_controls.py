@@ -19,7 +19,7 @@ from cocite.evaluation.intervals import mean_over_papers
 from cocite.evaluation.metrics import measure
 from cocite.evaluation.report import Report, Table
 from cocite.manifests import read_manifest
-from cocite_jobs.progress_bars import ProgressBars, no_bars
+from cocite.progress_bars import ProgressBars, no_bars
 from cocite_jobs.tables.cocitation import known_history
 from cocite_jobs.tables.cocitation_systems import DEFAULT_ENCODER, CocitationSystems, ModelFolder
 from cocite_jobs.tables.cocitation_variants import WORDS_ONLY, link_part, train_missing

@@ -20,6 +20,7 @@ from cocite.evaluation import systems
 from cocite.evaluation.baselines import Bm25Baseline, lexical_index
 from cocite.evaluation.experiment import Rank
 from cocite.pipeline import components
+from cocite.progress_bars import ProgressBars, no_bars
 from cocite.protocols import Encoder
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.index.opening import open_index
@@ -28,7 +29,6 @@ from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.systems.baselines.cached_vectors import EncoderBaseline, cached_vectors
 from cocite.systems.baselines.pooled_transformer import HUB, pooled_encoder
 from cocite.systems.baselines.train import NAMES, BaselineSettings, Reads, TrainedBaselines
-from cocite_jobs.progress_bars import ProgressBars, no_bars
 
 ALL_BASELINES = ("bm25", *NAMES, *HUB)
 """The baselines of ``--baselines all``; of these, encoders that cannot be downloaded are left out and reported."""

@@ -23,6 +23,7 @@ from cocite.evaluation.report import Report, Table, marked_table
 from cocite.evaluation.tasks import EvalTask
 from cocite.pipeline import components
 from cocite.pipeline.recommender import Recommender
+from cocite.progress_bars import ProgressBars, no_bars
 from cocite.protocols import Query, Ranking, Reranker
 from cocite.retrieval.index.opening import open_index
 from cocite.retrieval.index.reuse import index_of
@@ -33,7 +34,6 @@ from cocite.systems.baselines.vectors import VectorBaseline
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.pair_scorer import PairScorer
 from cocite.systems.cross_encoder.reranker import CrossEncoderReranker
-from cocite_jobs.progress_bars import ProgressBars, no_bars
 from cocite_jobs.tables.token_splits import table_of_splits
 
 TABLES = {

@@ -7,11 +7,10 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import PurePath
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -135,37 +134,3 @@ def spinner(description: str) -> Iterator[None]:
     else:
         with log_progress(description, None, print_note):
             yield
-
-
-class StagedProgress:
-    """One progress bar after another on standard error, one for each stage of a long piece of work.
-
-    Example:
-        >>> from cocite.cli.console import StagedProgress
-        >>> with StagedProgress() as progress:
-        ...     progress.stage("encoding papers", 2)
-        ...     progress.advance(2)
-        ...     progress.stage("writing the index", 0)  # of unknown length
-    """
-
-    def __init__(self) -> None:
-        self._stage = ExitStack()
-        self._advance: Callable[[int], None] = lambda _: None
-
-    def stage(self, name: str, total: int) -> None:
-        """Begin a stage of ``total`` steps (0: unknown); the stage before it ends."""
-        self._stage.close()
-        self._advance = self._stage.enter_context(progress_bar(name, total or None))
-
-    def advance(self, count: int) -> None:
-        """Count steps of the present stage that are done."""
-        self._advance(count)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """End the present stage's bar; a stage that an error cut short is not reported as done."""
-        self._stage.__exit__(kind, error, trace)

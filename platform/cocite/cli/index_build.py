@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from cocite.cli import BUILD_ON_RAY, FETCH_LOCAL
-from cocite.cli.console import StagedProgress, out, print_json, print_note, print_warnings
+from cocite.cli.console import out, print_json, print_note, print_warnings, progress_bar
 from cocite.cli.locations import ARGUMENT, OUTPUT, shown, with_local_paths
 from cocite.cli.options import (
     AcceleratorOption,
@@ -27,6 +27,7 @@ from cocite.cli.options import (
     check_on_ray,
 )
 from cocite.errors import InputError, NotFoundError
+from cocite.progress_bars import StagedBars
 
 if TYPE_CHECKING:
     from cocite.corpus.store import Corpus
@@ -234,7 +235,7 @@ def _indexing(
     # Titles and abstracts, and each paper for a vector.
     contexts = int(known.citing[store.context_citing].sum())
     texts = len(store) * (2 + len(encoders)) + contexts
-    with StagedProgress() as progress:
+    with StagedBars(progress_bar) as progress:
         progress.stage("indexing texts", texts)
         left = texts
 

@@ -166,3 +166,25 @@ def test_an_evaluation_that_fails_leaves_the_folder_as_it_was(corpus: Corpus, tm
     with pytest.raises(InputError, match="no metric is called"):
         evaluate_pipeline(corpus, None, stages=["first"], metrics=["foo@3"], k=9, to=tmp_path / "out")
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+
+
+def test_each_step_is_a_bar_that_ends_at_its_total(synthetic: SyntheticCorpora) -> None:
+    steps: dict[str, tuple[int | None, int]] = {}
+
+    class Bar:
+        def __init__(self, description: str, total: int | None) -> None:
+            self.description, self.total, self.done = description, total, 0
+
+        def __enter__(self) -> Any:
+            def advance(count: int) -> None:
+                self.done += count
+
+            return advance
+
+        def __exit__(self, *_: object) -> None:
+            steps[self.description] = (self.total, self.done)
+
+    corpus = synthetic(400, seed=2, split=(2, 1))
+    evaluate_pipeline(corpus, None, stages=["bm25", "first"], sample=10, k=5, batch=4, bars=Bar)
+    assert list(steps) == ["indexing", "ranking with bm25", "ranking with first"]
+    assert steps["ranking with bm25"] == steps["ranking with first"] == (10, 10)

@@ -14,7 +14,7 @@ import pytest
 from cocite.corpus.store import Corpus
 from cocite.errors import BusyError, InputError
 from cocite.locks import locked
-from cocite_jobs.progress_bars import Advance
+from cocite.progress_bars import Advance
 from cocite_jobs.reproduction.plan import Setup
 from cocite_jobs.reproduction.reproduce import SPENT, STOPPED, Outcome, reproduce
 from cocite_jobs.reproduction.trials import parse_seeds, reproduce_trials
@@ -115,7 +115,7 @@ def test_the_trials_that_are_left_divide_what_is_left_of_the_budget(
 def test_a_stopped_trial_is_told_and_gone_on_with(empty_setup: Setup) -> None:
     @contextmanager
     def stop(description: str, total: int | None = None) -> Iterator[Advance]:
-        if description == "training nnrank":
+        if description.startswith("training nnrank: "):
             raise KeyboardInterrupt("Ctrl-C")
         yield lambda count: None
 

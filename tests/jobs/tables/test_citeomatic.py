@@ -18,11 +18,11 @@ from cocite.evaluation import experiment, tasks
 from cocite.evaluation.citeomatic import CiteomaticRanker
 from cocite.evaluation.metrics import means
 from cocite.pipeline.components import load_nnrank
+from cocite.progress_bars import no_bars
 from cocite.retrieval.index.index import Index
 from cocite.systems.citeomatic.nnselect.encoder import load_encoder
 from cocite.systems.meta_paths.l2_lr import L2LrRanker, L2LrSettings, fit_l2_lr
 from cocite.training.periods import Periods, PeriodSettings
-from cocite_jobs.progress_bars import no_bars
 from cocite_jobs.tables.citeomatic import citeomatic_tables
 from cocite_jobs.tables.citeomatic_variants import ENCODERS, WITHOUT, CiteomaticVariants
 

@@ -9,9 +9,9 @@ from cocite.artifacts import publish
 from cocite.corpus.builder import build
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
+from cocite.progress_bars import no_bars
 from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
 from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
-from cocite_jobs.progress_bars import no_bars
 from cocite_jobs.tables.citeomatic_variants import (
     ENCODER_TOKENS,
     METADATA,

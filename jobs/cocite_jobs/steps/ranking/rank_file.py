@@ -19,7 +19,7 @@ from cocite.evaluation.queries import QueryFile, QueryRange
 from cocite.evaluation.ranked_file import RankedFile, rank_file
 from cocite.evaluation.tasks import paper_ids
 from cocite.evaluation.trec import RunWriter, join_runs
-from cocite_jobs.progress_bars import ProgressBars, no_bars
+from cocite.progress_bars import ProgressBars, no_bars
 from cocite_jobs.steps.files import place_of, read_file, write_file
 from cocite_jobs.steps.parts import FinishedParts, Part, Result
 from cocite_jobs.steps.ranking.chosen_system import ChosenSystem, part_queries

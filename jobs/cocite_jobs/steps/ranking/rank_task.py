@@ -23,9 +23,9 @@ from cocite.evaluation.experiment import EvalResult, RankedQueries, rank_some
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.tasks import EvalTask, paper_ids
 from cocite.evaluation.trec import RunWriter, join_runs
+from cocite.progress_bars import Advance
 from cocite.retrieval.index.reuse import index_of
 from cocite_jobs.cluster.connection import ray_connection
-from cocite_jobs.progress_bars import Advance
 from cocite_jobs.steps.files import open_seen, read_arrays, read_file, write_file
 from cocite_jobs.steps.parts import FinishedParts, Part, Result
 from cocite_jobs.steps.ranking.chosen_system import ChosenSystem, part_queries
