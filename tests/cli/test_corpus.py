@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from helpers.command_line import call
 from helpers.pdf_files import article_file, encrypted
+from helpers.progress_stages import record_stages
 
 from cocite.cli import main
 from cocite.corpus.store import Corpus
@@ -45,6 +46,19 @@ def run(capsys: pytest.CaptureFixture[str], *args: object, code: int = 0) -> tup
 
 def data(capsys: pytest.CaptureFixture[str], *args: object) -> Any:
     return json.loads(run(capsys, *args, "--json")[0])
+
+
+def test_an_import_names_what_follows_the_reading(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stages = record_stages(monkeypatch)
+    run(capsys, "corpus", "import", source, "--to", tmp_path / "store")
+    assert stages[0] == ("reading jsonl", source.stat().st_size)
+    after = ["resolving citations", "ordering contexts", "ordering sentences", "writing citations"]
+    assert stages[1:] == [(name, 0) for name in after]
+    stages.clear()
+    run(capsys, "corpus", "synth", "--papers", 50, "--to", tmp_path / "synthetic")
+    assert stages == [("writing papers", 50), ("writing citations", 0), ("writing co-citations", 0)]
 
 
 def test_import_stats_show_verify(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from helpers.command_line import call
+from helpers.progress_stages import record_stages
 from helpers.synthetic import SyntheticCorpora
 
 from cocite.cli.index_build import print_version
 from cocite.corpus.store import Corpus
-from cocite.progress_bars import StagedBars
 from cocite.retrieval.index.opening import open_index
 
 
@@ -51,14 +51,7 @@ def test_the_bar_says_when_all_texts_are_read(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    stages: list[tuple[str, int]] = []
-    begin = StagedBars.stage
-
-    def record(self: StagedBars, name: str, total: int) -> None:
-        stages.append((name, total))
-        begin(self, name, total)
-
-    monkeypatch.setattr(StagedBars, "stage", record)
+    stages = record_stages(monkeypatch)
     code, _, err = call(capsys, "index", "build", store, "--to", tmp_path / "index", "--shards", shards)
     assert code == 0, err
     contexts = len(Corpus.open(store).contexts)

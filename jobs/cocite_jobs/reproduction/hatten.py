@@ -61,13 +61,18 @@ SAMPLES: Mapping[Size, Mapping[str, int | None]] = {
 ON_BM25, ON_HATTEN = "reranker of BM25", "reranker of HAtten"
 BASELINES = {"prefetching": ("s2v",), "reranking": ("ncn", "dualcon", "dualenh", "bertgcn")}
 """Table -> the baselines that are trained while it is made, in the paper's order."""
-TOY_BASELINES = BaselineSettings(
-    s2v=Sent2VecSettings(dimension=8, buckets=500, epochs=1),
-    ncn=NcnSettings(dimension=8, channels=8, epochs=1, vocabulary=200),
-    dual=DualSettings(hidden=8, attention=8, author_dimension=8, channels=8),
-    bertgcn=BertGcnSettings(inner=8, graph_hidden=4, graph=4, graph_epochs=2, epochs=1),
-    w2v=Word2VecSettings(dimension=8, epochs=1),
-)
+BASELINE_SETTINGS: Mapping[Size, BaselineSettings] = {
+    "toy": BaselineSettings(
+        s2v=Sent2VecSettings(dimension=8, buckets=500, epochs=1),
+        ncn=NcnSettings(dimension=8, channels=8, epochs=1, vocabulary=200),
+        dual=DualSettings(hidden=8, attention=8, author_dimension=8, channels=8),
+        bertgcn=BertGcnSettings(inner=8, graph_hidden=4, graph=4, graph_epochs=2, epochs=1),
+        w2v=Word2VecSettings(dimension=8, epochs=1),
+    ),
+    # One pass: a budget does not cut short what is trained while a table is made, and NCN's five take half an hour.
+    "small": BaselineSettings(ncn=NcnSettings(epochs=1), bertgcn=BertGcnSettings(epochs=1)),
+    "paper": BaselineSettings(),
+}
 IMPOSSIBLE = {
     "BERT against SciBERT in Table 3": "Each needs its weights (--encoder), and a folder of its own (--to).",
     "Effect sizes (colours of Table 2)": "Significance is marked instead.",
@@ -178,7 +183,7 @@ def _make(setup: Setup, *, name: str) -> Table:
         rerankers=_rerankers(setup) if name == "pipeline" else None,
         baselines=BASELINES.get(name, ()),
         cache=setup.folder / "baselines",
-        settings=TOY_BASELINES if setup.size == "toy" else None,
+        settings=BASELINE_SETTINGS[setup.size],
         saved=_index(setup),
         bars=setup.bars,
     ).tables

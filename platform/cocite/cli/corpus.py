@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from cocite.cli import IMPORT_ON_RAY
-from cocite.cli.console import err, out, print_json, print_table, print_warnings, progress_bar
+from cocite.cli.console import out, print_json, print_table, print_warnings, progress_bar
 from cocite.cli.corpus_export import export
 from cocite.cli.corpus_tables import print_characteristics, print_rules, print_stats
 from cocite.cli.locations import ARGUMENT, OUTPUT, name_of, shown, with_local_paths
@@ -26,6 +26,7 @@ from cocite.cli.options import (
     check_on_ray,
 )
 from cocite.errors import InputError
+from cocite.progress_bars import StagedBars
 
 app = typer.Typer(help="Import, check, describe and export a corpus.", no_args_is_help=True)
 app.command("export")(export)
@@ -129,16 +130,17 @@ def import_(
         "links_from_contexts": links_from_contexts,
         "replace": replace,
         "meta": {"source": name_of(source), "format": stream.format},
-        "on_step": _print_step,
     }
-    with progress_bar(f"reading {stream.format}", total=stream.total or None) as advance:
+    with StagedBars(progress_bar) as bar:
+        bar.stage(f"reading {stream.format}", stream.total or 0)
+        options["on_step"] = lambda step: bar.stage(step, 0)
         if on == "ray":
             module, name = IMPORT_ON_RAY.split(":")
             import_on_ray = getattr(import_module(module), name)
-            options |= {"address": address, "count": workers, "wait": wait, "advance": advance}
+            options |= {"address": address, "count": workers, "wait": wait, "advance": bar.advance}
             corpus = import_on_ray(stream, to, shown(source), shown(to), **options)
         else:
-            corpus = build(_WithProgress(stream, advance), to, **options)
+            corpus = build(_WithProgress(stream, bar.advance), to, **options)
     _print_import(corpus, rejects if rejects.exists() else None, as_json)
     print_warnings(cold_corpus(corpus))
 
@@ -245,13 +247,14 @@ def synth(
     from cocite.corpus.synth_store import build_synthetic
 
     source = Synthetic(papers, seed=seed, context_rate=context_rate, sentences=sentences, one_year=one_year)
-    with progress_bar("writing papers", total=papers) as advance:
+    with StagedBars(progress_bar) as bar:
+        bar.stage("writing papers", papers)
         corpus = build_synthetic(
             source,
             to,
             replace=replace,
-            on_papers=advance,
-            on_step=_print_step,
+            on_papers=bar.advance,
+            on_step=lambda step: bar.stage(step, 0),
         )
     _print_import(corpus, None, as_json)
 
@@ -356,12 +359,6 @@ class _WithProgress:
                 before = self.stream.done
             yield record
         self.advance(self.stream.done - before)
-
-
-def _print_step(step: str) -> None:
-    """Name a step after the last record, where somebody sees it."""
-    if err.is_terminal:
-        err.print(f"{step} …")
 
 
 def _print_import(corpus: Any, rejects: Path | None, as_json: bool) -> None:
