@@ -51,6 +51,11 @@ class ComparisonOnWorker:
         source: path or URI under which workers find the corpus.
         workers: the resources of one of these are reserved.
         wait: for a node that has them.
+
+    Example:
+        >>> where = ComparisonOnWorker(Location.of("/data/sweep"), "s3://bucket/corpus", WorkerSettings(cpus=4))
+        >>> (where.place / COPIES).uri
+        '/data/sweep/.champion'
     """
 
     place: Location
