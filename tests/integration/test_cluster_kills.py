@@ -33,6 +33,12 @@ def weights(files: Files) -> Any:
     return {name: data for name, data in files.items() if name.endswith(".safetensors")}
 
 
+def compared_weights(files: Files) -> Any:
+    """And what a worker found when it compared NNRank with the stages before it."""
+    meta = json.loads(files["nnrank/manifest.json"])["meta"]
+    return weights(files), meta["stages"], meta["left_out"]
+
+
 def candidates(files: Files) -> Any:
     """What was mined; the training that follows takes what is there."""
     return {
@@ -98,7 +104,7 @@ NNSELECT_ON_TWO = f"train nnselect {ON_TWO} --corpus {CORPUS} --to TO/model --no
 NNRANK_ON_TWO = f"train nnrank {ON_TWO} --corpus {CORPUS} --to TO/model --no-track"
 SHORT = "train hatten training.steps=1 --no-track"
 MAKER = "ray::run_worker_task"
-"""Part of the command line of a task that makes inputs of a training."""
+"""Part of the command line of a task that makes inputs of a training, or compares what was trained."""
 IN_ONE_PROCESS = f"""
 from cocite.corpus.store import Corpus
 from cocite_jobs.storage.cache import fetch_local
@@ -159,7 +165,7 @@ ON_RAY = {
         "PUT .nnrank.training/step-",
         worker="RayTrainWorker",
         resume="--resume",
-        content=weights,
+        content=compared_weights,
         before=ENCODER,
     ),
     "mine": Step(
