@@ -33,6 +33,12 @@ def weights(files: Files) -> Any:
     return {name: data for name, data in files.items() if name.endswith(".safetensors")}
 
 
+def compared_weights(files: Files) -> Any:
+    """And what a worker found when it compared NNRank with the stages before it."""
+    meta = json.loads(files["nnrank/manifest.json"])["meta"]
+    return weights(files), meta["stages"], meta["left_out"]
+
+
 def candidates(files: Files) -> Any:
     """What was mined; the training that follows takes what is there."""
     return {
@@ -97,8 +103,8 @@ ON_TWO = "training.epochs=2 training.checkpoint_every=2 workers.count=2 workers.
 NNSELECT_ON_TWO = f"train nnselect {ON_TWO} --corpus {CORPUS} --to TO/model --no-track"
 NNRANK_ON_TWO = f"train nnrank {ON_TWO} --corpus {CORPUS} --to TO/model --no-track"
 SHORT = "train hatten training.steps=1 --no-track"
-MAKER = "ray::make_inputs_on_a_worker"
-"""Part of the command line of a task that makes inputs of a training."""
+MAKER = "ray::run_worker_task"
+"""Part of the command line of a task that makes inputs of a training, or compares what was trained."""
 IN_ONE_PROCESS = f"""
 from cocite.corpus.store import Corpus
 from cocite_jobs.storage.cache import fetch_local
@@ -159,7 +165,7 @@ ON_RAY = {
         "PUT .nnrank.training/step-",
         worker="RayTrainWorker",
         resume="--resume",
-        content=weights,
+        content=compared_weights,
         before=ENCODER,
     ),
     "mine": Step(
@@ -236,7 +242,7 @@ def test_a_worker_makes_inputs_is_replaced_and_ends_with_the_driver(cluster: Clu
         assert cluster.head.kill("cocite train", signal.SIGTERM) == 1
         _, err = running.communicate(timeout=STEP_S)
         assert running.returncode == 143, err
-        assert "training: stopped while its inputs were made" in " ".join(err.split())
+        assert "stopped while making the training's inputs" in " ".join(err.split())
         wait_for(lambda: makers(cluster) == [0, 0])
         left = {name for name in cluster.files("made/model") if not name.startswith("hatten-texts/")}
         assert left == {".hatten.training/run.json"}  # neither half an artifact nor the driver's mark
@@ -271,7 +277,9 @@ def test_a_folder_that_the_driver_alone_sees_is_refused(cluster: Cluster) -> Non
     refused = cluster.head.run(on_the_head(cluster, command), timeout=STEP_S)
     assert refused.returncode == 2, refused.stderr
     said = " ".join(refused.stderr.split())
-    assert "/tmp/corpus: is here, and the machine that makes the training's inputs does not see it" in said
+    assert (
+        "/tmp/corpus: is here, and the machine that is making the training's inputs does not see it" in said
+    )
 
 
 def check_kills(cluster: Cluster, step: Step, address: str) -> None:

@@ -226,11 +226,12 @@ def _room(workers: Workers) -> int:
     return max(1, AHEAD * slots)
 
 
-def received(call: Any) -> Result:
+def received(call: Any, again: str = AGAIN) -> Result:
     """The result of a task; its error as a sentence.
 
     Args:
         call: what Ray gave for the call of the task; it has ended.
+        again: what the user does after the cause is removed.
 
     Raises:
         CociteError: the task raised it, or its worker died more often than :data:`RETRIES`.
@@ -250,5 +251,5 @@ def received(call: Any) -> Result:
         raise CociteError(
             f"a worker died once more, after {RETRIES} retries: {line}",
             where="--on ray",
-            hint=f"out of memory? see to it, then {AGAIN}",
+            hint=f"out of memory? see to it, then {again}",
         ) from error

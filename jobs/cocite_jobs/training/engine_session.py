@@ -6,6 +6,7 @@ import dataclasses
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from cocite_jobs.storage.output import check_output_replaceable, training_lock
 from cocite_jobs.training.inputs import InParts, check_periods, check_trained_on, prepare_inputs
 from cocite_jobs.training.progress import ProgressCallback, ProgressReceiver
 from cocite_jobs.training.registry import KINDS, load_object
-from cocite_jobs.training.training_run import TrainingRun, TrainingState
+from cocite_jobs.training.training_run import TrainingRun, TrainingState, temporary_model
 from cocite_jobs.training.types import LaunchOptions, TrainedArtifact, TrainingJob
 from cocite_jobs.training.worker import run_worker
 
@@ -143,11 +144,13 @@ class EngineSession:
                 self._prepare_inputs(location, progress, on_ray=is_joined)
             self.world.barrier()
             result = self._train(ProgressReceiver(progress, kind))
-        if self.is_first:
-            progress.stage("fetching the model", 0)
-            self.run.publish_model(
-                location / kind, self.state, lambda artifact: self._more_meta(artifact, progress)
-            )
+            if self.is_first:
+                progress.stage("fetching the model", 0)
+                self.run.publish_model(
+                    location / kind,
+                    self.state,
+                    lambda artifact: self._more_meta(artifact, progress, on_ray=is_joined),
+                )
         self.world.barrier()
         details = {
             "steps": result["steps"],
@@ -162,9 +165,9 @@ class EngineSession:
 
     @contextmanager
     def _cluster(self, progress: ProgressCallback) -> Iterator[bool]:
-        """One connection for inputs and workers, to the cluster that the training joins; gives whether it joins one.
+        """One connection for all that workers do, to the cluster that the training joins; gives whether it joins one.
 
-        A private Ray is started for the workers alone: this process makes their inputs.
+        A private Ray is started for the workers alone: this process makes inputs, and compares the trained model.
         """
         if self.options.on != "ray" or not joins_cluster(self.options.address):
             yield False
@@ -205,14 +208,55 @@ class EngineSession:
         with wishes.on_sigterm():
             return run_worker(self.job, self.world, receiver.receive, wishes=wishes)
 
-    def _more_meta(self, artifact: Path, progress: ProgressCallback) -> dict[str, Any]:
-        """The entries that the kind's ``after`` function adds to the manifest of the trained model."""
-        after = KINDS[str(self.recipe.kind)].after
-        if after is None:
+    def _more_meta(self, artifact: Path, progress: ProgressCallback, *, on_ray: bool) -> dict[str, Any]:
+        """The entries that the kind's ``after`` function adds to the manifest of the trained model.
+
+        A worker of the cluster calls the function, or this process.
+        """
+        if KINDS[str(self.recipe.kind)].after is None:
             return {}
-        return dict(
-            load_object(after)(self.recipe, self.corpus, fetch_local(self.job.to), artifact, progress.stage)
+        to = Location.of(self.job.to)
+        if not on_ray:
+            return _after_training(self.recipe, self.corpus, to, artifact, progress)
+        from cocite_jobs.training.worker_task import WorkerTask, run_on_worker
+
+        task = WorkerTask(
+            partial(_after_training_on_worker, self.recipe, self.run.model),
+            doing="comparing the trained model",
+            again="pass --resume to go on from the last checkpoint",
+            mark=f".{self.recipe.kind}.after",
+            workers=self.recipe.workers,
+            wait=self.options.wait,
         )
+        return run_on_worker(task, self.corpus, self.job.corpus, to, progress)
+
+
+def _after_training(
+    recipe: Any, corpus: Corpus, to: Location, artifact: Path, progress: ProgressCallback
+) -> dict[str, Any]:
+    """Call the ``after`` function of a kind that has one.
+
+    Args:
+        recipe: that was trained.
+        corpus: it was trained on.
+        to: the model folder.
+        artifact: the trained model's folder.
+        progress: called while the function runs.
+
+    Returns:
+        Entries to add to ``meta`` of the artifact's manifest.
+    """
+    after = load_object(KINDS[str(recipe.kind)].after or "")
+    return dict(after(recipe, corpus, fetch_local(to.uri), artifact, progress.stage))
+
+
+def _after_training_on_worker(
+    recipe: Any, model: Location, corpus: Corpus, to: Location, progress: ProgressCallback
+) -> dict[str, Any]:
+    """The same in a task's process, which fetches the trained model from where the workers left it."""
+    with temporary_model() as artifact:
+        model.get(artifact)
+        return _after_training(recipe, corpus, to, artifact, progress)
 
 
 def _require_encoder(recipe: Any, options: LaunchOptions) -> None:

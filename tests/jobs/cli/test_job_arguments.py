@@ -114,3 +114,15 @@ def test_who_does_the_work_reserves_a_cpu_and_the_accelerator(
     assert (with_tasks.cpus, with_tasks.others) == (0.01, {})
     assert (alone.cpus, alone.others) == (1, {"accelerator_type:H100": 0.001})
     assert (with_workers.cpus, with_workers.others) == (0.01, {})
+
+
+def test_a_command_for_which_ray_only_searches_shards_reserves_a_cpu(
+    requests: list[JobRequest], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for line in (
+        "fusion index=s3://b/i --corpus s3://b/c --to s3://b/m --on ray",
+        "rank --queries s3://b/q --to s3://b/r --index s3://b/i --on ray",
+        "rank --queries s3://b/q --to s3://b/r --index s3://b/i --on ray --workers 2",
+    ):
+        call(capsys, "job", "submit", *line.split())
+    assert [request.driver.cpus for request in requests] == [1, 1, 0.01]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import shutil
 import signal
 import subprocess
 import threading
@@ -25,6 +27,8 @@ from helpers.bag_runs import (
     training_at,
     weights_of,
 )
+from helpers.small_citeomatic import small_nnrank, train_small_citeomatic
+from helpers.synthetic import SyntheticCorpora
 from ray.exceptions import RayError
 from ray.train import ControllerError, WorkerGroupError
 from ray.train.v2._internal.exceptions import WorkerGroupStartupTimeoutError
@@ -33,6 +37,7 @@ from cocite.artifacts import verify
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError, InputError
 from cocite.training.engine.settings import WorkerSettings
+from cocite_jobs.cluster import connection
 from cocite_jobs.cluster.connection import ray_connection
 from cocite_jobs.training.on_ray import (
     _BackgroundCall,
@@ -51,7 +56,7 @@ pytestmark = pytest.mark.usefixtures("bag_kind")
 def ray_here() -> Iterator[None]:
     """One Ray for the tests that do not end it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(TESTS))
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")])))
         with ray_connection("local"):
             yield
 
@@ -78,6 +83,32 @@ def test_workers_give_the_curve_of_one_process(
     assert result.folder == tmp_path / "bag"
     assert verify(result.folder, kind="bag").meta["step"] == result.details["best_step"]
     assert [path.name for path in tmp_path.iterdir()] == ["bag"]  # no checkpoint is left
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("ray_here")
+def test_a_worker_of_a_cluster_compares_the_trained_model_as_this_process_does(
+    synthetic: SyntheticCorpora, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = synthetic(300, seed=3, split=(3, 1))
+    train_small_citeomatic(corpus, tmp_path / "here")
+    shutil.copytree(tmp_path / "here" / "nnselect", tmp_path / "there" / "nnselect")
+    stages: list[str] = []
+    monkeypatch.setattr(connection, "_private", False)  # as in a process that has joined a cluster
+    recipe = small_nnrank("workers.count=1")
+    with open_session(recipe, corpus, tmp_path / "there", LaunchOptions()) as session:
+        session.train(ProgressFunctions(stage=lambda name, _: stages.append(name)))
+    assert stages[-3:] == ["starting a worker", "preparing", "comparing with the stages before"]
+    here, there = (verify(tmp_path / where / "nnrank") for where in ("here", "there"))
+    assert there.files == here.files
+    assert {stage["kind"] for stage in there.meta["stages"]} == {"local", "global"}
+    for name in ("stages", "notes", "left_out"):
+        assert there.meta[name] == here.meta[name]
+    assert sorted(path.name for path in (tmp_path / "there").iterdir()) == [
+        "nnrank",
+        "nnselect",
+        "paper-words",
+    ]
 
 
 @pytest.mark.integration

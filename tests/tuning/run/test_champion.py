@@ -9,12 +9,15 @@ from helpers.synthetic import SyntheticCorpora
 
 from cocite.artifacts import verify
 from cocite.corpus.store import Corpus
+from cocite.training.engine.settings import WorkerSettings
+from cocite_jobs.cluster.connection import ray_connection
+from cocite_jobs.storage.location import Location
 from cocite_jobs.training.recipes import load_recipe
 from cocite_jobs.training.train import train
 from cocite_mlflow.connection import TrackingSettings
 from cocite_mlflow.registry import download_model
 from cocite_mlflow.runs import MlflowRun, start_run
-from cocite_tuning.run.champion import promote_if_better
+from cocite_tuning.run.champion import ComparisonOnWorker, promote_if_better
 from cocite_tuning.sweep.promotion import PromotionResult
 from cocite_tuning.sweep.sweep import ChampionSettings
 
@@ -51,9 +54,9 @@ def test_a_significantly_better_model_takes_the_alias(corpus: Corpus, tmp_path: 
     strong = model(corpus, tmp_path / "strong")
     store = TrackingSettings(folder=tmp_path)
 
-    def challenge(contender: Path) -> PromotionResult:
+    def challenge(contender: Path, on_worker: ComparisonOnWorker | None = None) -> PromotionResult:
         with start_run("sweep", experiment="tune", tracking=store) as run:
-            result = promote_if_better(SETTINGS, contender, corpus, store, run)
+            result = promote_if_better(SETTINGS, contender, corpus, store, run, on_worker)
         assert result is not None
         return result
 
@@ -69,6 +72,12 @@ def test_a_significantly_better_model_takes_the_alias(corpus: Corpus, tmp_path: 
         result = challenge(contender)
         assert (result.won, result.version) == (False, 2)
         assert result.sentence().startswith("ours@champion stays version 2: ")
+    # A worker of a cluster measures the same.
+    sweep = Location.of(tmp_path / "sweep")
+    with ray_connection("local"):
+        on_worker = ComparisonOnWorker(sweep, str(corpus.path), WorkerSettings())
+        assert challenge(weak, on_worker) == challenge(weak)
+    assert sweep.names() == []
     holder = download_model("ours", "champion", tmp_path / "back", tracking=store)
     assert verify(holder / "nnselect").digest == verify(strong / "nnselect").digest
 

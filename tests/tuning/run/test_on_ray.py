@@ -41,7 +41,7 @@ WAIT_S = 300
 def _ray() -> Iterator[None]:
     """One Ray for all sweeps here but the one that it is killed with."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(TESTS))
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")])))
         with ray_connection("local"):
             yield
 
@@ -155,8 +155,16 @@ def test_a_trial_may_be_a_training_of_several_workers(small: Corpus, empty: Path
         small,
         empty,
         study={"kind": "training", "recipe": "hatten", "set": recipe},
-        space={"training.optimizer.learning_rate": {"choice": [1e-2, 1e-9]}},
-        start=[{"training.optimizer.learning_rate": rate} for rate in (1e-2, 1e-9, 1e-9)],
+        space={
+            "training.optimizer.learning_rate": {"choice": [1e-2, 1e-9]},
+            "paragraphs.vocabulary_size": {"choice": [300, 400]},
+        },
+        start=[
+            # With texts of its own, which a task makes beside the trial.
+            {"training.optimizer.learning_rate": 1e-2, "paragraphs.vocabulary_size": 300},
+            {"training.optimizer.learning_rate": 1e-9},
+            {"training.optimizer.learning_rate": 1e-9},
+        ],
         metric={"name": "R@100"},
         budget={"trials": 3, "concurrency": 1},
         resources={"workers": 2, "cpus": 0.5},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 import subprocess
@@ -20,6 +21,10 @@ from cocite.errors import CociteError, InputError
 from cocite.manifests import read_manifest
 from cocite_jobs.cluster import connection
 from cocite_jobs.cluster.connection import ray_connection
+from cocite_jobs.training.progress import ProgressFunctions
+from cocite_jobs.training.recipes import load_recipe
+from cocite_jobs.training.train import open_session
+from cocite_jobs.training.types import LaunchOptions
 from cocite_tuning.studies.training import METRICS_FILE, TrainingStudy
 from cocite_tuning.studies.training_settings import TrainingStudySettings
 
@@ -106,6 +111,36 @@ def test_earlier_recipes_are_trained_once_and_every_trial_begins_with_them(
     assert verify(shared / "nnselect").digest == made
 
 
+def earlier_recipe(folder: Path) -> str:
+    """The file of a recipe of NNSelect that trains in the process that asks for it."""
+    recipe = {"kind": "nnselect", "model": {"dimension": 8}, "training": {"epochs": 2, "batch": 64}}
+    file = folder / "earlier.yaml"
+    file.write_text(json.dumps(recipe | {"workers": {"count": 0}}))
+    return str(file)
+
+
+def test_an_earlier_recipe_whose_training_was_interrupted_goes_on(small: Corpus, tmp_path: Path) -> None:
+    recipe = earlier_recipe(tmp_path)
+    measured: list[int] = []
+
+    def die(metrics: dict[str, float], step: int) -> None:
+        if "R@20" in metrics:
+            measured.append(step)
+        if len(measured) == 3:
+            raise KeyboardInterrupt
+
+    with (
+        pytest.raises(KeyboardInterrupt, match=r"^$"),
+        open_session(load_recipe(recipe), small, tmp_path / "shared", LaunchOptions()) as session,
+    ):
+        session.train(ProgressFunctions(log=die))
+    assert (tmp_path / "shared" / ".nnselect.training" / f"step-{measured[1]:08d}").is_dir()
+    for shared in ("shared", "whole"):
+        study(small, tmp_path / shared, "nnrank", before=[recipe], set={}).prepare()
+    made, whole = (verify(tmp_path / shared / "nnselect") for shared in ("shared", "whole"))
+    assert made.files == whole.files
+
+
 def test_components_that_build_on_what_is_trained_are_left_out(small: Corpus, tmp_path: Path) -> None:
     from cocite.artifacts import publish
 
@@ -136,16 +171,19 @@ def test_word_vectors_are_made_once_for_all_trials(small: Corpus, tmp_path: Path
 def test_on_a_cluster_a_worker_makes_what_the_trials_share(
     small: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours = study(small, tmp_path / "shared")
+    before: dict[str, Any] = {"before": [earlier_recipe(tmp_path)], "set": {}}
+    ours = study(small, tmp_path / "shared", "nnrank", **before)
     with ray_connection("local"), monkeypatch.context() as patch:
         patch.setattr(connection, "_private", False)  # as in a process that has joined a cluster
         with pytest.raises(InputError, match="a worker needs 1000 CPU, and no node has them"):
-            replace(ours, cpus=1000).prepare()
+            replace(study(small, tmp_path / "shared"), cpus=1000).prepare()
         assert [path.name for path in (tmp_path / "shared").iterdir()] == []
         ours.prepare()
-    made = verify(tmp_path / "shared" / "paper-words")
-    study(small, tmp_path / "here").prepare()
-    assert made == verify(tmp_path / "here" / "paper-words")
+    study(small, tmp_path / "here", "nnrank", **before).prepare()
+    assert sorted(path.name for path in (tmp_path / "shared").iterdir()) == ["nnselect", "paper-words"]
+    for name in ("nnselect", "paper-words"):
+        made, here = (verify(tmp_path / where / name) for where in ("shared", "here"))
+        assert made.files == here.files
 
 
 def test_a_neural_trial_that_died_continues_from_its_checkpoint(small: Corpus, tmp_path: Path) -> None:

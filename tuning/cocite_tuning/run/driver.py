@@ -15,16 +15,18 @@ from typing import Literal
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
 from cocite.write_errors import writing_to
+from cocite_jobs.cluster.connection import joins_cluster
 from cocite_jobs.storage.cache import fetch_local
 from cocite_mlflow.connection import TrackingSettings
 from cocite_mlflow.runs import start_run
 from cocite_tuning.run.best_trial import link_model, make_result, upload_results, write_sweep_report
 from cocite_tuning.run.callback import SweepCallback
-from cocite_tuning.run.champion import promote_if_better
+from cocite_tuning.run.champion import ComparisonOnWorker, promote_if_better
 from cocite_tuning.run.mlflow_logger import MlflowLogger
 from cocite_tuning.run.phases import run_phases
 from cocite_tuning.run.plan import SweepPlan
 from cocite_tuning.run.trial_store import BEST, TrialStore
+from cocite_tuning.studies.training import TrainingStudy
 from cocite_tuning.sweep.promotion import PromotionResult
 from cocite_tuning.sweep.result import SweepResult
 from cocite_tuning.sweep.trials import LATENCY, Trials
@@ -154,7 +156,9 @@ def run_sweep(
         promotion = None
         if sweep.champion is not None and model is not None:
             callback.on_stage("against the champion", 0)
-            promotion = promote_if_better(sweep.champion, model, corpus, options.tracking, run)
+            promotion = promote_if_better(
+                sweep.champion, model, corpus, options.tracking, run, _on_worker(plan, options)
+            )
         upload_results(plan)
         if plan.place.local is not None:
             return FinishedSweep(plan.to, trials, result, model, promotion, report, run.id)
@@ -169,6 +173,13 @@ def _connected_to_ray(options: SweepOptions) -> Iterator[None]:
 
     with ray_connection(options.address, verbose=options.verbose):
         yield
+
+
+def _on_worker(plan: SweepPlan, options: SweepOptions) -> ComparisonOnWorker | None:
+    """Where a worker compares the best model with the champion; None: no cluster was joined."""
+    if not (isinstance(plan.study, TrainingStudy) and joins_cluster()):
+        return None
+    return ComparisonOnWorker(plan.place, plan.corpus, plan.study.worker, options.wait)
 
 
 def _none_finished(trials: Trials, folder: Path | str) -> CociteError:

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,12 @@ from cocite_jobs.steps.run_parts import Workers, connected
 from cocite_jobs.storage.cache import fetch_local
 from cocite_jobs.storage.location import Location
 from cocite_jobs.training.inputs import InParts, prepare_inputs
-from cocite_jobs.training.progress import ProgressFunctions
+from cocite_jobs.training.progress import ProgressCallback, ProgressFunctions
 from cocite_jobs.training.recipes import load_recipe
 from cocite_jobs.training.registry import KINDS
-from cocite_jobs.training.train import open_session, train
+from cocite_jobs.training.train import open_session
 from cocite_jobs.training.training_run import TrainingRun
-from cocite_jobs.training.types import LaunchOptions
+from cocite_jobs.training.types import LaunchOptions, Start
 from cocite_tuning.studies.links import folder_below, put_components
 from cocite_tuning.studies.study import ReportMetrics
 from cocite_tuning.studies.training_settings import TrainingStudySettings
@@ -81,6 +81,11 @@ class TrainingStudy:
     def uses_engine(self) -> bool:
         """Whether the training engine trains the recipe: the kinds that use GPUs and several workers."""
         return KINDS[self.kind].uses_engine
+
+    @property
+    def worker(self) -> WorkerSettings:
+        """What a worker reserves for work beside the trials: as much as one of a trial."""
+        return WorkerSettings(cpus=self.cpus, gpus=self.gpus if self.uses_engine else self.gpus or 0)
 
     @property
     def metric_names(self) -> tuple[str, ...]:
@@ -165,7 +170,7 @@ class TrainingStudy:
             wait: for resources that the cluster does not have yet.
 
         Raises:
-            CociteError: see :func:`cocite_jobs.training.inputs_on_ray.prepare_inputs_on_ray`.
+            CociteError: see :func:`cocite_jobs.training.worker_task.run_on_worker`.
         """
         corpus = Corpus.open(fetch_local(str(self.corpus)))
         shared = Location.of(self.shared)
@@ -176,7 +181,7 @@ class TrainingStudy:
         for name in self.settings.before:
             earlier = load_recipe(name)
             if (shared / str(earlier.kind)).read(MANIFEST) is None:  # type: ignore[attr-defined]
-                train(earlier, corpus, self.shared)
+                self._train_before(earlier, corpus, shared, wait=wait)
         if not joins_cluster():
             prepare_inputs(self.recipe({}), corpus, shared, ProgressFunctions())
             return
@@ -186,6 +191,31 @@ class TrainingStudy:
         with connected(workers):
             in_parts = InParts(str(self.corpus), workers)
             prepare_inputs_on_ray(self.recipe({}), corpus, shared, ProgressFunctions(), in_parts)
+
+    def _train_before(self, recipe: Any, corpus: Corpus, shared: Location, *, wait: bool) -> None:
+        """Train an earlier recipe. What trains without workers is trained by a worker of the cluster, if there is one.
+
+        Raises:
+            CociteError: see :func:`cocite_jobs.training.worker_task.run_on_worker`.
+        """
+        has_workers = KINDS[recipe.kind].uses_engine and recipe.workers.count != 0
+        options = LaunchOptions(wait=wait, source=self._source)
+        if has_workers or not joins_cluster():
+            _train_shared(recipe, options, corpus, shared, ProgressFunctions())
+            return
+        from cocite_jobs.training.worker_task import WorkerTask, run_on_worker
+
+        task = WorkerTask(
+            partial(_train_shared, recipe, options),
+            doing=f"training {recipe.kind}",
+            again="pass --resume to go on with the sweep",
+            mark=f".{recipe.kind}.before",
+            workers=recipe.workers if KINDS[recipe.kind].uses_engine else self.worker,
+            folder="the sweep's folder",
+            wait=wait,
+        )
+        with connected(Workers("ray", wait=wait)):
+            run_on_worker(task, corpus, str(self.corpus), shared, ProgressFunctions())
 
     # -- one trial -------------------------------------------------------------------------------------------
 
@@ -218,10 +248,30 @@ class TrainingStudy:
     def _launch_options(self, recipe: Any, folder: Path | str) -> LaunchOptions:
         if not self.uses_engine:
             return LaunchOptions()
-        interrupted = TrainingRun.of(recipe, Location.of(folder)).read_state() is not None
         return LaunchOptions(
-            start="resume" if interrupted else "new",
+            start=_start_of(recipe, Location.of(folder)),
             on="ray" if self.workers > 1 else "process",
             wait=True,  # other trials end: resources that are taken now become free
-            source=str(self.corpus) if "://" in str(self.corpus) else None,
+            source=self._source,
         )
+
+    @property
+    def _source(self) -> str | None:
+        """The corpus' URI, by which workers elsewhere find it; None: they see its path."""
+        return str(self.corpus) if "://" in str(self.corpus) else None
+
+
+def _start_of(recipe: Any, folder: Location) -> Start:
+    """How a training of the engine begins in a folder where one may have been interrupted."""
+    return "new" if TrainingRun.of(recipe, folder).read_state() is None else "resume"
+
+
+def _train_shared(
+    recipe: Any, options: LaunchOptions, corpus: Corpus, shared: Location, progress: ProgressCallback
+) -> dict[str, Any]:
+    """Train a recipe into the folder of what trials share, going on with a training that was interrupted there."""
+    if KINDS[recipe.kind].uses_engine:
+        options = replace(options, start=_start_of(recipe, shared))
+    with open_session(recipe, corpus, shared.uri, options) as session:
+        session.train(progress)
+    return {}
