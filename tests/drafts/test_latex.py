@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cocite.drafts.limits import MAX_BIB_BYTES
 from cocite.drafts.reading import open_files, read_draft, read_text
 from cocite.errors import InputError
 
@@ -255,7 +256,7 @@ def test_the_references_that_latex_prints_have_their_keys_and_are_no_part_of_the
     [
         ({}, ITEMS, ["lee", "kim", "none"]),
         ({"refs.bib": b""}, ITEMS, []),
-        ({}, r"\entry{lee}{article}{}", []),
+        ({}, r"\entry{lee}{article}{}\endentry", []),
     ],
 )
 def test_what_bibtex_printed_is_read_where_the_bib_is_missing(
@@ -265,6 +266,26 @@ def test_what_bibtex_printed_is_read_where_the_bib_is_missing(
     draft = open_files({"paper.tex": text, "paper.bbl": bbl.encode(), **bibs}).draft
     assert [*draft.bibitems] == keys
     assert [*draft.sources] == ["paper.tex"]
+
+
+BIBLATEX = r"\entry{lee}{article}{}{} \field{title}{Parsing} \field{year}{1999} \endentry"
+
+
+@pytest.mark.parametrize(
+    ("bibs", "bbl", "keys", "warnings"),
+    [
+        ({}, BIBLATEX, ["lee"], ()),
+        ({"refs.bib": b""}, BIBLATEX, [], ()),
+        ({}, " " * (MAX_BIB_BYTES + 1), [], ("paper.bbl has more than 32 MiB; it is left out",)),
+    ],
+)
+def test_what_biber_wrote_is_read_where_the_bib_is_missing(
+    bibs: dict[str, bytes], bbl: str, keys: list[str], warnings: tuple[str, ...]
+) -> None:
+    text = rb"\documentclass{article}\addbibresource{refs.bib}We parse \cite{lee}."
+    draft = open_files({"paper.tex": text, "paper.bbl": bbl.encode(), **bibs}).draft
+    assert [one.id for one in draft.entries] == keys
+    assert (draft.bibitems, [*draft.sources], draft.warnings) == ({}, ["paper.tex"], warnings)
 
 
 def test_a_macro_that_is_provided_is_expanded() -> None:

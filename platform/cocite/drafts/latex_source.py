@@ -188,7 +188,7 @@ def blank_definitions(text: str) -> tuple[str, dict[str, Macro]]:
     macros: dict[str, Macro] = {}
     parts, at = [], 0
     while match := _DEFINITION.search(text, at):
-        end = _group_end(text, match.end())
+        end = group_end(text, match.end())
         if end is None:
             break
         name = match[1] or match[2] or match[5]
@@ -219,7 +219,7 @@ def open_brace(text: str) -> int | None:
     return open_[0] if open_ else None
 
 
-def _group_end(text: str, start: int) -> int | None:
+def group_end(text: str, start: int) -> int | None:
     """Where the group ends that begins at ``start``; None: nowhere."""
     depth = 0
     for match in _BRACE.finditer(text, start):
