@@ -291,3 +291,30 @@ def test_what_biber_wrote_is_read_where_the_bib_is_missing(
 def test_a_macro_that_is_provided_is_expanded() -> None:
     draft = read_text(r"\providecommand{\fix}{\cite{?}}We parse \fix.", "latex")
     assert draft.gaps[0].context == "We parse TARGETCIT."
+
+
+def test_a_dollar_that_stays_open_hides_no_paragraph_behind_it() -> None:
+    draft = read_text("A fee of 5$ \\cite{lee}.\n\nThen \\cite{kim} fits $x$.\n\nLast [?].", "latex")
+    assert [one.key for one in draft.citations] == ["lee", "kim"]
+    assert draft.sentences[-1].text == "Last [CIT]."
+    assert draft.warnings == ("line 1: a dollar stays open in its paragraph",)
+
+
+def test_the_code_of_sweave_is_left_out() -> None:
+    head = b"\\documentclass{article}\n<<setup>>=\nopts_chunk$set(echo=FALSE)\n@\n\\begin{document}\n"
+    text = b"We parse \\cite{lee}.\n<<>>=\nfit$x <- 1\n@\nMore [?].\n\\end{document}\n"
+    draft = open_files({"paper.Rnw": head + text}).draft
+    assert [one.text for one in draft.sentences] == ["We parse [OTHERCIT].", "More [CIT]."]
+    assert (draft.gaps[0].place.line, draft.warnings) == (10, ())
+
+
+def test_an_environment_that_the_draft_defines_hides_nothing() -> None:
+    definition = r"\newenvironment{hanging}{\begin{list}{}{}\item[]}{\end{list}}"
+    text = rf"{definition}\title{{Trees}}\Abstract{{We parse.}}\begin{{document}}We \cite{{lee}} [?].\end{{document}}"
+    draft = read_text(text, "latex")
+    assert (draft.title, draft.abstract, [one.key for one in draft.citations]) == (
+        "Trees",
+        "We parse.",
+        ["lee"],
+    )
+    assert draft.warnings == ()

@@ -31,11 +31,11 @@ def biblatex_papers(text: str) -> Iterator[PaperRecord]:
     """The papers of a ``.bbl`` file, whose ids are their keys; those with other keys come again under these.
 
     Example:
-        >>> title = r"\\\\field{title}{On {BERT}}\\n\\\\verb{doi}\\n\\\\verb 10.1/x\\n\\\\endverb"
-        >>> names = r"\\\\name{author}{1}{}{{{hash=1}{family={Lee}, given={Ann}}}}"
-        >>> paper, = biblatex_papers(rf"\\\\entry{{lee}}{{article}}{{}}{names}{title}\\\\endentry")
-        >>> paper.id, paper.title, paper.authors, paper.doi
-        ('lee', 'On BERT', ('Ann Lee',), '10.1/x')
+        >>> title = r"\\field{title}{On {BERT}} \\field{year}{1999}"
+        >>> names = r"\\name{author}{1}{}{{{hash=1}{family={Lee}, given={Ann}}}}"
+        >>> paper, = biblatex_papers(rf"\\entry{{lee}}{{article}}{{}}{names}{title}\\endentry")
+        >>> paper.id, paper.title, paper.authors, paper.year
+        ('lee', 'On BERT', ('Ann Lee',), 1999)
     """
     # A sign of percent ends a line only to keep its space out.
     text = re.sub(r"(?<!\\)%\n\s*", "", text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -80,6 +80,12 @@ def arguments_of(node: Any) -> list[Any]:
         for argument in given or ()
         if argument is not None and not (isinstance(argument, lw.LatexCharsNode) and argument.chars == "*")
     ]
+
+
+def has_macro(nodes: Sequence[Any], names: Collection[str]) -> bool:
+    """Whether a macro of some names stands in some groups."""
+    macros = (one for node in nodes for one in inside(node) if isinstance(one, lw.LatexMacroNode))
+    return any(one.macroname in names for one in macros)
 
 
 def inside(node: Any) -> Sequence[Any]:

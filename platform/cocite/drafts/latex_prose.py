@@ -32,6 +32,7 @@ from cocite.drafts.latex_nodes import (
     Frame,
     arguments_of,
     form_of,
+    has_macro,
     inside,
     place_of_keys,
     symbol_of,
@@ -179,7 +180,7 @@ class Prose:
             self.builder.end("heading", SECTIONS[name])
         elif name in ("title", "icmltitle"):
             self.title = self.title or self._aside(node, frame)
-        elif name == "abstract":
+        elif name in ("abstract", "Abstract"):
             self.abstract = self.abstract or self._aside(node, frame)
         elif name == "author":
             self.authors += latex_authors(inside(next(iter(arguments_of(node)[-1:]), None)))
@@ -308,6 +309,8 @@ class Prose:
         if not arguments:
             self.builder.text(" ")
             return
+        if has_macro(arguments, self.cites):  # as in amsrefs' \citelist{\cite{lee} \cite{kim}}
+            return self.walk(arguments, frame)
         groups = [[key.strip() for key in self.plain([one], frame).split(",")] for one in arguments]
         every = tuple(key for keys in groups for key in keys if not is_missing(key))
         gaps = [(one, keys) for one, keys in zip(arguments, groups, strict=True) if lacks_key(keys)]
