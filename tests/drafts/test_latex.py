@@ -318,3 +318,16 @@ def test_an_environment_that_the_draft_defines_hides_nothing() -> None:
         ["lee"],
     )
     assert draft.warnings == ()
+
+
+def test_a_bibliography_that_the_preamble_names_as_biblatex_once_had_it() -> None:
+    draft = read_text(r"\bibliography{refs}\begin{document}We \cite{lee}.\end{document}", "latex")
+    assert draft.bibliographies == ("refs",)
+
+
+def test_comments_at_the_ends_of_lines_are_no_part_of_keys() -> None:
+    items = "\\bibitem [Lee]{%\nlee} Trees. \\bibitem{kim}% Words\n Words."
+    text = f"We \\cite{{%\nlee,% old\n  kim}}. \\begin{{thebibliography}}{{9}}{items}\\end{{thebibliography}}"
+    draft = read_text(text, "latex")
+    assert [one.key for one in draft.citations] == ["lee", "kim"]
+    assert draft.bibitems == {"lee": "Trees.", "kim": "Words."}

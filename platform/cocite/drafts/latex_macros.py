@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-HEAD = frozenset({"title", "icmltitle", "author", "date", "abstract", "Abstract", "addbibresource"})
+HEAD = frozenset(
+    {"title", "icmltitle", "author", "date", "abstract", "Abstract", "bibliography", "addbibresource"}
+)
 """Macros of the preamble that say something of the draft."""
 SECTIONS = {"part": 1, "chapter": 1, "section": 1, "subsection": 2, "subsubsection": 3}
 """Macro -> level of the heading."""

@@ -88,6 +88,12 @@ def has_macro(nodes: Sequence[Any], names: Collection[str]) -> bool:
     return any(one.macroname in names for one in macros)
 
 
+def written(nodes: Sequence[Any]) -> str:
+    """The source of some nodes and of what their groups hold, without comments: authors end lines of keys by them."""
+    pieces = (one for node in nodes if node is not None for one in inside(node))
+    return "".join(one.latex_verbatim() for one in pieces if not isinstance(one, lw.LatexCommentNode))
+
+
 def inside(node: Any) -> Sequence[Any]:
     """The nodes within a group; of any other node, itself."""
     if node is None:

@@ -36,6 +36,7 @@ from cocite.drafts.latex_nodes import (
     inside,
     place_of_keys,
     symbol_of,
+    written,
 )
 from cocite.drafts.latex_source import LatexProject, LatexSource, Macro
 from cocite.drafts.limits import MAX_DEPTH, MAX_EXPANSION, Budget
@@ -282,7 +283,7 @@ class Prose:
 
     def plain(self, nodes: Sequence[Any], frame: Frame) -> str:
         """The source of some nodes with the arguments of an expanded macro in it, as keys and names are read."""
-        text = "".join(inner.latex_verbatim() for node in nodes if node is not None for inner in inside(node))
+        text = written(nodes)
         if not frame.arguments:
             return text
 

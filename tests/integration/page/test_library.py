@@ -53,7 +53,7 @@ def test_entries_of_each_form_are_known_by_their_identifiers_and_titles(page: An
             ["arxiv 1409.0473"],
             [],
         ],
-        [["acl p02-1040"], ["title part one of two and others 2017"]],
+        [["acl p02-1040"], ["title part one of two and others"]],
         [["doi 10.1000/abc", "title short 2017"]],
         [["acl p02-1040", "title short 2017"]],
         [],
