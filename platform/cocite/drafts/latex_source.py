@@ -236,7 +236,7 @@ def _without_environments(text: str) -> tuple[str, frozenset[str]]:
         middle = group_end(text, match.end())
         second = None if middle is None else _GROUP.match(text, middle)
         end = None if second is None else group_end(text, second.end() - 1)
-        if end is None:
+        if middle is None or end is None:
             break
         if match[0].startswith(r"\lst") or _HOLDS_ANYTHING.search(text, match.end(), middle):
             names.add(match[1])
