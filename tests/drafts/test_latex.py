@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cocite.drafts.limits import MAX_BIB_BYTES
 from cocite.drafts.reading import open_files, read_draft, read_text
 from cocite.errors import InputError
 
@@ -255,7 +256,7 @@ def test_the_references_that_latex_prints_have_their_keys_and_are_no_part_of_the
     [
         ({}, ITEMS, ["lee", "kim", "none"]),
         ({"refs.bib": b""}, ITEMS, []),
-        ({}, r"\entry{lee}{article}{}", []),
+        ({}, r"\entry{lee}{article}{}\endentry", []),
     ],
 )
 def test_what_bibtex_printed_is_read_where_the_bib_is_missing(
@@ -267,6 +268,66 @@ def test_what_bibtex_printed_is_read_where_the_bib_is_missing(
     assert [*draft.sources] == ["paper.tex"]
 
 
+BIBLATEX = r"\entry{lee}{article}{}{} \field{title}{Parsing} \field{year}{1999} \endentry"
+
+
+@pytest.mark.parametrize(
+    ("bibs", "bbl", "keys", "warnings"),
+    [
+        ({}, BIBLATEX, ["lee"], ()),
+        ({"refs.bib": b""}, BIBLATEX, [], ()),
+        ({}, " " * (MAX_BIB_BYTES + 1), [], ("paper.bbl has more than 32 MiB; it is left out",)),
+    ],
+)
+def test_what_biber_wrote_is_read_where_the_bib_is_missing(
+    bibs: dict[str, bytes], bbl: str, keys: list[str], warnings: tuple[str, ...]
+) -> None:
+    text = rb"\documentclass{article}\addbibresource{refs.bib}We parse \cite{lee}."
+    draft = open_files({"paper.tex": text, "paper.bbl": bbl.encode(), **bibs}).draft
+    assert [one.id for one in draft.entries] == keys
+    assert (draft.bibitems, [*draft.sources], draft.warnings) == ({}, ["paper.tex"], warnings)
+
+
 def test_a_macro_that_is_provided_is_expanded() -> None:
     draft = read_text(r"\providecommand{\fix}{\cite{?}}We parse \fix.", "latex")
     assert draft.gaps[0].context == "We parse TARGETCIT."
+
+
+def test_a_dollar_that_stays_open_hides_no_paragraph_behind_it() -> None:
+    draft = read_text("A fee of 5$ \\cite{lee}.\n\nThen \\cite{kim} fits $x$.\n\nLast [?].", "latex")
+    assert [one.key for one in draft.citations] == ["lee", "kim"]
+    assert draft.sentences[-1].text == "Last [CIT]."
+    assert draft.warnings == ("line 1: a dollar stays open in its paragraph",)
+
+
+def test_the_code_of_sweave_is_left_out() -> None:
+    head = b"\\documentclass{article}\n<<setup>>=\nopts_chunk$set(echo=FALSE)\n@\n\\begin{document}\n"
+    text = b"We parse \\cite{lee}.\n<<>>=\nfit$x <- 1\n@\nMore [?].\n\\end{document}\n"
+    draft = open_files({"paper.Rnw": head + text}).draft
+    assert [one.text for one in draft.sentences] == ["We parse [OTHERCIT].", "More [CIT]."]
+    assert (draft.gaps[0].place.line, draft.warnings) == (10, ())
+
+
+def test_an_environment_that_the_draft_defines_hides_nothing() -> None:
+    definition = r"\newenvironment{hanging}{\begin{list}{}{}\item[]}{\end{list}}"
+    text = rf"{definition}\title{{Trees}}\Abstract{{We parse.}}\begin{{document}}We \cite{{lee}} [?].\end{{document}}"
+    draft = read_text(text, "latex")
+    assert (draft.title, draft.abstract, [one.key for one in draft.citations]) == (
+        "Trees",
+        "We parse.",
+        ["lee"],
+    )
+    assert draft.warnings == ()
+
+
+def test_a_bibliography_that_the_preamble_names_as_biblatex_once_had_it() -> None:
+    draft = read_text(r"\bibliography{refs}\begin{document}We \cite{lee}.\end{document}", "latex")
+    assert draft.bibliographies == ("refs",)
+
+
+def test_comments_at_the_ends_of_lines_are_no_part_of_keys() -> None:
+    items = "\\bibitem [Lee]{%\nlee} Trees. \\bibitem{kim}% Words\n Words."
+    text = f"We \\cite{{%\nlee,% old\n  kim}}. \\begin{{thebibliography}}{{9}}{items}\\end{{thebibliography}}"
+    draft = read_text(text, "latex")
+    assert [one.key for one in draft.citations] == ["lee", "kim"]
+    assert draft.bibitems == {"lee": "Trees.", "kim": "Words."}

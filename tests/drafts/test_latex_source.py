@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cocite.drafts.latex_source import LatexProject, LatexSource, Macro, as_written, blank_definitions
+from cocite.drafts.latex_source import (
+    LatexProject,
+    LatexSource,
+    Macro,
+    as_written,
+    blank_definitions,
+    without_lone_dollars,
+)
 from cocite.drafts.limits import MAX_BYTES, Budget
 from cocite.drafts.source_files import FolderFiles
 from cocite.errors import InputError
@@ -67,3 +74,48 @@ def test_a_changed_text_keeps_its_encoding_and_ends_of_lines(encoding: str) -> N
     before = "né [CIT].\r\nWords.\r\n"
     after = "né \\cite{lee}.\nWords.\n"
     assert as_written(before.encode(encoding), after) == after.replace("\n", "\r\n").encode(encoding)
+
+
+@pytest.mark.parametrize(
+    ("text", "lone"),
+    [
+        ("One $x$ and $$y$$.", []),
+        (r"Of \$5, \verb|a$b| and $x$.", []),
+        ("A $x$ and a $.\n\nWith $y$.\n \nEnds $", [12, 33]),
+        ("$", [0]),
+        ("", []),
+    ],
+)
+def test_a_dollar_is_alone_where_its_paragraph_has_no_other(text: str, lone: list[int]) -> None:
+    found, positions = without_lone_dollars(text)
+    assert positions == lone
+    assert [found[at] for at in lone] == [" "] * len(lone)
+    assert len(found) == len(text)
+    assert found.count("$") == text.count("$") - len(lone)
+
+
+def test_the_code_of_sweave_is_no_text_and_keeps_its_place() -> None:
+    text = "We \\Sexpr{x$y} fit.\n<<fit, echo=FALSE>>=\nx$y # {\n@ %def\nThen a@b.\n<<open>>=\nz$y"
+    source = LatexSource("a.Rnw", text)
+    assert source.readable.split() == ["We", "fit.", "Then", "a@b.", "<<open>>=", "z", "y"]
+    assert len(source.readable) == len(text)
+    assert source.place(text.index("Then"), 0).line == 5
+
+
+@pytest.mark.parametrize(
+    ("definition", "is_prose"),
+    [
+        (r"\newenvironment{box}{\begin{list}{}{} \item[]}{\end{list}}", True),
+        (r"\renewenvironment*{box}[1][x]{\begin{center} #1} {\end{center}}", True),
+        (r"\newenvironment{box}{\color{red}\Verbatim}{\endVerbatim}", False),
+        (r"\lstnewenvironment{box}[1][]{\lstset{#1}}{}", False),
+        (r"\DefineVerbatimEnvironment{box}{Verbatim}{fontsize=\small}", False),
+        (r"\newenvironment{box}{never closed", True),
+    ],
+)
+def test_environments_that_the_draft_defines(definition: str, is_prose: bool) -> None:
+    text = rf"{definition} We parse \begin{{box}}trees\end{{box}} here."
+    readable = LatexSource("a.tex", text).readable
+    assert ("trees" in readable) == is_prose
+    assert (len(readable), readable[-5:]) == (len(text), "here.")
+    assert not any(part in readable for part in ("{center}", "{list}"))

@@ -129,3 +129,32 @@ def test_the_gaps_found_are_those_put_in(parts: list[tuple[list[str], str]]) -> 
     draft = read_text(text, "markdown")
     assert [(gap.place.start, text[gap.place.start : gap.place.end]) for gap in draft.gaps] == expected
     assert len(draft.citations) == text.count("@lee99")
+
+
+def test_code_of_r_in_the_front_matter_is_nothing_and_the_rest_is_read() -> None:
+    code = "params:\n  run: !r identical(Sys.getenv('CI'), '')\ndate: !expr Sys.Date()\n"
+    front = f"---\ntitle: Parsing\n{code}bibliography: refs.bib\n---\n"
+    draft = read_text(front + "We parse @lee.", "markdown")
+    assert (draft.title, draft.bibliographies, draft.year, draft.warnings) == (
+        "Parsing",
+        ("refs.bib",),
+        None,
+        (),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "keys", "printed"),
+    [
+        ("As {cite}`lee` says.", ["lee"], "As [OTHERCIT] says."),
+        ("It helps {cite:p}`lee,kim, ott`.", ["lee", "kim", "ott"], "It helps [OTHERCIT]."),
+        ("A `{cite}` is code, as is {math}`x`.", [], "A {cite} is code, as is {math}x."),
+    ],
+)
+def test_the_roles_of_myst_cite(text: str, keys: list[str], printed: str) -> None:
+    draft = read_text(text, "markdown")
+    assert [one.key for one in draft.citations] == keys
+    assert [one.text for one in draft.sentences] == [printed]
+    if keys:
+        assert draft.citations[0].place.start == text.index("{")
+        assert text[draft.citations[0].place.end - 1] == "`"

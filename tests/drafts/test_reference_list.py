@@ -7,7 +7,7 @@ import pytest
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.starter import starter_corpus
 from cocite.drafts.bibliography import Bibliography
-from cocite.drafts.reading import read_text
+from cocite.drafts.reading import open_files, read_text
 from cocite.drafts.reference_list import printed_rows, with_references
 
 LIST = """[1] Vaswani, A., Shazeer, N.: Attention is all you need. In: NeurIPS, pp. 5998-6008 (2017)
@@ -79,3 +79,18 @@ def test_the_references_of_latex_are_found_under_their_keys() -> None:
     assert found.entries["other"].title == "N. Nobody. A paper of another field. 2001."
     assert found.entries["own"].title == "A book"
     assert (draft.cites, draft.bibitems) == (True, {})
+
+
+def test_entries_of_biblatex_come_behind_those_of_a_bib_file() -> None:
+    titles = {"att": "Attention is all you need", "own": "Random forests"}
+    bbl = "".join(
+        rf"\entry{{{key}}}{{misc}}{{}} \field{{title}}{{{title}}} \field{{year}}{{2017}} \endentry"
+        for key, title in titles.items()
+    )
+    text = rb"\documentclass{article}\addbibresource{gone.bib}\cite{att,own} [CIT]."
+    draft = open_files({"paper.tex": text, "paper.bbl": bbl.encode()}).draft
+    own = Bibliography({"own": PaperRecord("own", "A book")}, {})
+    read, found = with_references(draft, own, starter_corpus())
+    assert starter_corpus().ids([*found.cited_rows(read).values()]) == ["vaswani2017attention"]
+    assert found.entries["own"].title == "A book"
+    assert read.entries == ()

@@ -169,16 +169,17 @@ def test_sources_of_word_by_their_tags() -> None:
         "</b:NameList></b:Author></b:Author></b:Source>"
         "<b:Source><b:Tag>Ott 19</b:Tag><b:Title>Novel parsing</b:Title>"
         "<b:StandardNumber>DOI: 10.1000/y</b:StandardNumber>"
+        "<b:Author><b:Author><b:Corporate>The Parsing Group</b:Corporate></b:Author></b:Author>"
         "</b:Source><b:Source><b:Tag>Unused</b:Tag><b:Title>Never cited</b:Title></b:Source>",
     )
     add_runs(document.add_paragraph("A "), field_xml(r' CITATION Vas17 \p 3 \m "Ott 19" \l 1033 ', "(1)"))
     add_runs(document.add_paragraph("B "), r'<w:fldSimple w:instr="CITATION Vas17 \l 1033"/>')
     add_runs(document.add_paragraph("C "), field_xml("CITATION Gone", "(?)"))
     draft = read(document)
-    assert cited(draft) == [("vaswani2017attention", 1), ("anonnovel", 1), ("vaswani2017attention", 2)]
+    assert cited(draft) == [("vaswani2017attention", 1), ("groupnovel", 1), ("vaswani2017attention", 2)]
     assert [(one.title, one.authors, one.doi) for one in draft.entries] == [
         ("Attention Is All You Need", ("Ashish Vaswani",), ""),
-        ("Novel parsing", (), "10.1000/y"),
+        ("Novel parsing", ("The Parsing Group",), "10.1000/y"),
     ]
     [warning] = draft.warnings
     assert warning.startswith(

@@ -20,7 +20,21 @@ from cocite.drafts.source_files import inner_path
 from cocite.errors import InputError
 
 _READ = frozenset(
-    {".tex", ".ltx", ".bib", ".md", ".markdown", ".qmd", ".rmd", ".txt", ".text", ".bbl", ".tikz", ".pgf"}
+    {
+        ".tex",
+        ".ltx",
+        ".rnw",
+        ".bib",
+        ".md",
+        ".markdown",
+        ".qmd",
+        ".rmd",
+        ".txt",
+        ".text",
+        ".bbl",
+        ".tikz",
+        ".pgf",
+    }
 )
 """Ends of the names of files that are unpacked; all others, such as pictures, stay packed."""
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)

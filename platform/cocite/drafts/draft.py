@@ -144,7 +144,7 @@ class Draft:
         references: the list of references that a draft without keys (.docx, .pdf, plain text) ends with; it is no
             part of its sentences.
         bibitems: key -> the reference that a ``\\bibitem`` of LaTeX prints; no part of the sentences either.
-        entries: what the fields of a .docx say of the papers that it cites; their ids are the keys of its citations.
+        entries: what the fields of a .docx, or the .bbl of biblatex, say of papers; their ids are keys of citations.
 
     Example:
         >>> from cocite.drafts.reading import read_text

@@ -16,6 +16,7 @@ from pylatexenc.latexwalker import (
 )
 from pylatexenc.macrospec import EnvironmentSpec, MacroSpec
 
+from cocite.corpus.records import PaperRecord
 from cocite.drafts.author_names import MAX_AUTHORS
 from cocite.drafts.blocks import assemble
 from cocite.drafts.draft import Draft
@@ -24,8 +25,8 @@ from cocite.drafts.latex_macros import ARGUMENTS, NO_GAPS
 from cocite.drafts.latex_nodes import Frame
 from cocite.drafts.latex_prose import Prose
 from cocite.drafts.latex_source import LatexProject, LatexSource, Macro, open_brace
-from cocite.drafts.limits import Budget
-from cocite.drafts.source_files import DraftFiles
+from cocite.drafts.limits import MAX_BIB_BYTES, Budget
+from cocite.drafts.source_files import DraftFiles, text_of
 from cocite.errors import InputError
 
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
@@ -129,7 +130,7 @@ def _read(source: LatexSource, project: LatexProject, budget: Budget) -> Draft:
             0,
         )
         prose.walk_file(source, nodes[start:] if start else nodes)
-    _take_bbl(prose, project, source)
+    entries = _take_bbl(prose, project, source)
     year = _YEAR.search(prose.date)
     return assemble(
         prose.builder.blocks,
@@ -145,22 +146,38 @@ def _read(source: LatexSource, project: LatexProject, budget: Budget) -> Draft:
         sources={name: found.text for name, found in project.sources.items()},
         warnings=tuple(project.warnings),
         bibitems=prose.bibitems,
+        entries=entries,
     )
 
 
-def _take_bbl(prose: Prose, project: LatexProject, source: LatexSource) -> None:
-    """Take the references that BibTeX printed, where a .bib file is missing, as in sources from arXiv."""
+def _take_bbl(prose: Prose, project: LatexProject, source: LatexSource) -> tuple[PaperRecord, ...]:
+    """Take the references beside a draft whose .bib file is missing, as in sources from arXiv.
+
+    What BibTeX printed becomes ``bibitems``; the entries are returned that Biber wrote for biblatex.
+    """
     files, name = project.files, f"{posixpath.splitext(source.name)[0]}.bbl"
     if files is None or not prose.bibliographies or not _is_there(files, name):
-        return
+        return ()
     wanted = (one if one.endswith(".bib") else f"{one}.bib" for one in prose.bibliographies)
     if all(_is_there(files, one) for one in wanted):
-        return
-    printed = project.find(name)
-    if printed is not None:
-        if r"\begin{thebibliography}" in printed.text:  # biblatex writes other files of that name
-            prose.aside(prose.nodes_of(printed), Frame(printed))
-        del project.sources[printed.name]  # the author does not write it
+        return ()
+    if files.size(name) > MAX_BIB_BYTES:
+        project.warnings.append(f"{name} has more than {MAX_BIB_BYTES >> 20} MiB; it is left out")
+        return ()
+    text = text_of(files.data(name), name)
+    if r"\begin{thebibliography}" in text:
+        printed = project.add(LatexSource(name, text))
+        prose.aside(prose.nodes_of(printed), Frame(printed))
+        del project.sources[name]  # the author does not write it
+        return ()
+    # Its parser takes a while to import.
+    from cocite.drafts.biblatex_bbl import biblatex_papers
+
+    entries = []
+    for paper in biblatex_papers(text):
+        project.budget.check_time()
+        entries.append(paper)
+    return tuple(entries)
 
 
 def _is_there(files: DraftFiles, name: str) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-HEAD = frozenset({"title", "icmltitle", "author", "date", "abstract", "addbibresource"})
+HEAD = frozenset(
+    {"title", "icmltitle", "author", "date", "abstract", "Abstract", "bibliography", "addbibresource"}
+)
 """Macros of the preamble that say something of the draft."""
 SECTIONS = {"part": 1, "chapter": 1, "section": 1, "subsection": 2, "subsubsection": 3}
 """Macro -> level of the heading."""
@@ -12,12 +14,15 @@ IMPORTS = frozenset({"import", "subimport", "includefrom", "subincludefrom"})
 """Macros whose arguments are a folder and a file in it."""
 ASKING = frozenset({"citationneeded", "citeneeded", "needcite", "needscite", "citeme", "missingcite"})
 """Macros that mark a gap."""
-NO_GAPS = frozenset({"citestyle", "setcitestyle", "citetitlefont"})
+NO_GAPS = frozenset(
+    """citestyle setcitestyle citetitlefont citereset citetext citesetup citetrackertrue citetrackerfalse citeindextrue
+    citeindexfalse""".split()
+)
 """Macros that have *cite* in their names and cite nothing."""
 UNPRINTED = frozenset(
     """label pagestyle thispagestyle vspace hspace includegraphics bibliographystyle usepackage documentclass
     setlength hypersetup graphicspath hyphenation affil institute keywords nocite maketitle date
-    newline marginpar ref eqref autoref cref Cref captionof citestyle setcitestyle newtheorem
+    newline marginpar ref eqref autoref cref Cref captionof citestyle setcitestyle citereset newtheorem
     acks addcontentsline addtocounter appendix backmatter balance bfseries bibname bigskip centering cleardoublepage
     clearpage doublespacing endinput enlargethispage FloatBarrier flushbottom flushleft flushright footnotesize
     frontmatter glsaddall hfill Huge huge IEEEdisplaynontitleabstractindextext IEEEpeerreviewmaketitle itshape Large
@@ -57,5 +62,6 @@ ARGUMENTS = {
     "enlargethispage": "*{", "lipsum": "[", "markboth": "{{", "markright": "{", "newcounter": "{",
     "newtheorem": "*{[{[", "numberwithin": "{{", "pagenumbering": "{", "pdfbookmark": "[{{", "printbibliography": "[",
     "rule": "[{{", "bibitem": "[{", "selectlanguage": "{", "setcounter": "{{", "setstretch": "{",
+    "citetext": "{", "Abstract": "{",
 }  # fmt: skip
 """Macros whose arguments the parser has to know, in pylatexenc's notation."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -80,6 +80,18 @@ def arguments_of(node: Any) -> list[Any]:
         for argument in given or ()
         if argument is not None and not (isinstance(argument, lw.LatexCharsNode) and argument.chars == "*")
     ]
+
+
+def has_macro(nodes: Sequence[Any], names: Collection[str]) -> bool:
+    """Whether a macro of some names stands in some groups."""
+    macros = (one for node in nodes for one in inside(node) if isinstance(one, lw.LatexMacroNode))
+    return any(one.macroname in names for one in macros)
+
+
+def written(nodes: Sequence[Any]) -> str:
+    """The source of some nodes and of what their groups hold, without comments: authors end lines of keys by them."""
+    pieces = (one for node in nodes if node is not None for one in inside(node))
+    return "".join(one.latex_verbatim() for one in pieces if not isinstance(one, lw.LatexCommentNode))
 
 
 def inside(node: Any) -> Sequence[Any]:

@@ -32,9 +32,11 @@ from cocite.drafts.latex_nodes import (
     Frame,
     arguments_of,
     form_of,
+    has_macro,
     inside,
     place_of_keys,
     symbol_of,
+    written,
 )
 from cocite.drafts.latex_source import LatexProject, LatexSource, Macro
 from cocite.drafts.limits import MAX_DEPTH, MAX_EXPANSION, Budget
@@ -179,7 +181,7 @@ class Prose:
             self.builder.end("heading", SECTIONS[name])
         elif name in ("title", "icmltitle"):
             self.title = self.title or self._aside(node, frame)
-        elif name == "abstract":
+        elif name in ("abstract", "Abstract"):
             self.abstract = self.abstract or self._aside(node, frame)
         elif name == "author":
             self.authors += latex_authors(inside(next(iter(arguments_of(node)[-1:]), None)))
@@ -281,7 +283,7 @@ class Prose:
 
     def plain(self, nodes: Sequence[Any], frame: Frame) -> str:
         """The source of some nodes with the arguments of an expanded macro in it, as keys and names are read."""
-        text = "".join(inner.latex_verbatim() for node in nodes if node is not None for inner in inside(node))
+        text = written(nodes)
         if not frame.arguments:
             return text
 
@@ -308,6 +310,8 @@ class Prose:
         if not arguments:
             self.builder.text(" ")
             return
+        if has_macro(arguments, self.cites):  # as in amsrefs' \citelist{\cite{lee} \cite{kim}}
+            return self.walk(arguments, frame)
         groups = [[key.strip() for key in self.plain([one], frame).split(",")] for one in arguments]
         every = tuple(key for keys in groups for key in keys if not is_missing(key))
         gaps = [(one, keys) for one, keys in zip(arguments, groups, strict=True) if lacks_key(keys)]

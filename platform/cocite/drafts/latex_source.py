@@ -14,15 +14,30 @@ from cocite.drafts.source_files import DraftFiles, OutsideError, encoding_of, re
 from cocite.errors import InputError
 
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*+%)([^\n]*)")
-_UNREAD = re.compile(
-    r"\\begin\{(verbatim\*?|Verbatim|lstlisting|minted|comment|filecontents\*?|tikzpicture)\}|\\(iffalse)\b"
+_UNREAD = frozenset(
+    """verbatim verbatim* Verbatim Verbatim* BVerbatim LVerbatim alltt lstlisting minted comment filecontents
+    filecontents* tikzpicture Sinput Soutput Scode Code CodeInput CodeOutput""".split()
 )
-"""Environments that print no prose and may hold anything."""
+"""Environments that print no prose and may hold anything; Sweave and the class of its journal have the last ones."""
+_BEGIN = re.compile(r"\\begin\{([^{}\\\n]{1,100})\}|\\(iffalse)\b")
+_ENVIRONMENT = re.compile(
+    r"\\(?:(?:re|provide)?newenvironment|lstnewenvironment)\*?\s*\{([^{}\\]{1,100})\}\s*"
+    r"(?:\[\d\]\s*)?(?:\[[^\[\]]{0,500}\]\s*)?(?=\{)"
+)
+_VERBATIM = re.compile(r"\\DefineVerbatimEnvironment\s*\{([^{}\\]{1,100})\}")
+_HOLDS_ANYTHING = re.compile(
+    r"\\(?:[BL]?Verbatim|verbatim|alltt|lstlisting|minted|comment)(?![a-zA-Z])|\\begin\{verbatim\}"
+)
 _DEFINITION = re.compile(
     r"\\(?:(?:re)?newcommand|providecommand|DeclareRobustCommand)\*?\s*(?:\{\s*\\([A-Za-z]+)\s*\}|\\([A-Za-z]+))\s*"
     r"(?:\[(\d)\])?\s*(\[[^\[\]]{0,500}\])?\s*(?=\{)"
     r"|\\[gex]?def\s*\\([A-Za-z]+)\s*((?:#\d)*)\s*(?=\{)"
 )
+_CHUNK = re.compile(r"^<<[^\n]*>>=", re.MULTILINE)
+_CHUNK_END = re.compile(r"^@[^\n]*", re.MULTILINE)
+_SEXPR = re.compile(r"\\Sexpr\{[^{}\n]*\}")
+"""Code of Sweave and knitr, in lines of its own and within one."""
+_DOLLAR = re.compile(r"\\verb\*?([^\w\s*])[^\n]*?\1|\\.|(\$)", re.DOTALL)
 _BARE_INPUT = re.compile(r"(\\input)[ \t]([^\s{}\\#%]{1,300})\s")
 """TeX's own form, which takes a name up to the next space."""
 _VERB = re.compile(r"\\verb\*?([^\w\s*]).*?\1")
@@ -65,12 +80,16 @@ class LatexSource:
     text: str
     readable: str = field(init=False)
     macros: dict[str, Macro] = field(init=False)
+    lone_dollars: list[int] = field(init=False)
+    """Where dollars stand that open a formula and do not close it in their paragraph, as TeX has it."""
 
     def __post_init__(self) -> None:
-        readable = _COMMENT.sub(lambda m: m[1] + " " * len(m[2]), self.text)
+        readable = _COMMENT.sub(lambda m: m[1] + " " * len(m[2]), _without_chunks(self.text))
         # Braces in place of the spaces keep all positions.
-        readable = _BARE_INPUT.sub(r"\1{\2}", _without_unread(readable))
-        self.readable, self.macros = blank_definitions(readable)
+        readable, environments = _without_environments(readable)
+        readable = _BARE_INPUT.sub(r"\1{\2}", _without_unread(readable, _UNREAD | environments))
+        readable, self.macros = blank_definitions(readable)
+        self.readable, self.lone_dollars = without_lone_dollars(readable)
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -112,6 +131,8 @@ class LatexProject:
                 hint="divide it by empty lines",
             )
         self.sources[source.name] = source
+        for position in source.lone_dollars[: max(0, 20 - len(self.warnings))]:
+            self.warnings.append(f"{source.place(position, position)}: a dollar stays open in its paragraph")
         return source
 
     def find(self, name: str, beside: str = "") -> LatexSource | None:
@@ -169,17 +190,75 @@ def as_written(original: bytes, text: str) -> bytes:
     return text.encode(encoding, "replace")
 
 
-def _without_unread(text: str) -> str:
-    """The text with spaces in place of what is no prose."""
+def _without_chunks(text: str) -> str:
+    """The text with spaces in place of the R code of Sweave and knitr."""
     parts, at = [], 0
-    while match := _UNREAD.search(text, at):
+    while (match := _CHUNK.search(text, at)) and (end := _CHUNK_END.search(text, match.end())):
+        parts += [text[at : match.start()], _NOT_SPACE.sub(" ", text[match.start() : end.end()])]
+        at = end.end()
+    return _SEXPR.sub(lambda code: " " * len(code[0]), "".join([*parts, text[at:]]))
+
+
+def without_lone_dollars(text: str) -> tuple[str, list[int]]:
+    """A text with a space in place of the last dollar of each paragraph that has an odd number, and their positions.
+
+    The parser would take everything up to the next dollar for a formula, in however many paragraphs.
+
+    Example:
+        >>> without_lone_dollars("It costs 5 $.\\n\\nWith $x$.")
+        ('It costs 5  .\\n\\nWith $x$.', [11])
+    """
+    ends = iter([*(match.start() for match in _EMPTY_LINE.finditer(text)), len(text)])
+    end = next(ends)
+    lone: list[int] = []
+    open_: int | None = None
+    for match in _DOLLAR.finditer(text):
+        while match.start() > end:
+            lone += [] if open_ is None else [open_]
+            open_, end = None, next(ends)
+        if match[2]:
+            open_ = match.start() if open_ is None else None
+    lone += [] if open_ is None else [open_]
+    if not lone:
+        return text, lone
+    signs = list(text)
+    for position in lone:
+        signs[position] = " "
+    return "".join(signs), lone
+
+
+def _without_environments(text: str) -> tuple[str, frozenset[str]]:
+    """The text with spaces in place of the definitions of environments, and the names of those that hold code."""
+    names = set(_VERBATIM.findall(text))
+    parts, at = [], 0
+    while match := _ENVIRONMENT.search(text, at):
+        # The two halves hold what the parser would look for the ends of.
+        middle = group_end(text, match.end())
+        second = None if middle is None else _GROUP.match(text, middle)
+        end = None if second is None else group_end(text, second.end() - 1)
+        if middle is None or end is None:
+            break
+        if match[0].startswith(r"\lst") or _HOLDS_ANYTHING.search(text, match.end(), middle):
+            names.add(match[1])
+        parts += [text[at : match.start()], _NOT_SPACE.sub(" ", text[match.start() : end])]
+        at = end
+    return "".join([*parts, text[at:]]), frozenset(names)
+
+
+def _without_unread(text: str, names: frozenset[str]) -> str:
+    """The text with spaces in place of what is no prose: environments of some names, and what ``\\iffalse`` hides."""
+    parts, at, begin = [], 0, 0
+    while match := _BEGIN.search(text, begin):
+        begin = match.end()
+        if match[1] and match[1] not in names:
+            continue
         close = f"\\end{{{match[1]}}}" if match[1] else "\\fi"
         end = text.find(close, match.end())
         if end < 0:
             break
         end += len(close)
         parts += [text[at : match.start()], _NOT_SPACE.sub(" ", text[match.start() : end])]
-        at = end
+        at = begin = end
     return "".join([*parts, text[at:]])
 
 
@@ -188,7 +267,7 @@ def blank_definitions(text: str) -> tuple[str, dict[str, Macro]]:
     macros: dict[str, Macro] = {}
     parts, at = [], 0
     while match := _DEFINITION.search(text, at):
-        end = _group_end(text, match.end())
+        end = group_end(text, match.end())
         if end is None:
             break
         name = match[1] or match[2] or match[5]
@@ -201,6 +280,7 @@ def blank_definitions(text: str) -> tuple[str, dict[str, Macro]]:
 
 
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_GROUP = re.compile(r"\s*\{")
 
 
 def open_brace(text: str) -> int | None:
@@ -219,7 +299,7 @@ def open_brace(text: str) -> int | None:
     return open_[0] if open_ else None
 
 
-def _group_end(text: str, start: int) -> int | None:
+def group_end(text: str, start: int) -> int | None:
     """Where the group ends that begins at ``start``; None: nowhere."""
     depth = 0
     for match in _BRACE.finditer(text, start):

@@ -19,9 +19,11 @@ from cocite.errors import InputError
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.{0,50000}?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _CODE = r"(?P<code>(?P<ticks>`++)[^`].{0,1000}?(?<!`)(?P=ticks)(?!`))"
+_ROLE = r"(?P<role>\{cite[a-z:]{0,20}\}`(?P<roles>[^`]{1,1000})`)"
+"""The role of MyST, with keys that commas divide."""
 _GROUP = r"(?P<group>(?<!\\)\[[^\[\]]{0,500}?(?<![\w\\])@[^\[\]]{0,500}\])"
 _BARE = r"(?P<bare>(?<![\w\\])-?@(?:\?+|\{[^{}\s]{1,200}\}|\w[\w:.#$%&+<>~/-]{0,200}))"
-_MARKS = re.compile(rf"{_CODE}|(?P<command>(?ai:{CITING_PATTERN}))|{_GROUP}|{_BARE}", re.DOTALL)
+_MARKS = re.compile(rf"{_ROLE}|{_CODE}|(?P<command>(?ai:{CITING_PATTERN}))|{_GROUP}|{_BARE}", re.DOTALL)
 _KEY = re.compile(r"(?<![\w\\])@(\?+|\{[^{}]{0,200}\}|\w[\w:.#$%&+<>~/-]{0,200}|(?=[\];\s]))")
 _OWN_PARTS = re.compile(r"(?:fig|tbl|eq|sec|lst|thm|lem|cor|prp|cnj|def|exm|exr|sol|rem|alg)[:-]\S+")
 """Keys by which Quarto (fig-loss) and pandoc-crossref (fig:loss) refer to parts of the draft itself."""
@@ -170,6 +172,11 @@ def _found(content: str) -> list[tuple[int, int, list[tuple[int, int, tuple[str,
         taken.append(match.span())
         if match["code"]:
             continue
+        if match["role"]:
+            named = (one.strip() for one in match["roles"].split(","))
+            cited = tuple(key for key in named if key and not is_missing(key))
+            found.append((*match.span(), [(0, len(match[0]), cited, False)]))
+            continue
         keys: list[str] = []
         gaps: list[tuple[int, int, tuple[str, ...], bool]] = []
         for key in _KEY.finditer(match[0]):
@@ -222,9 +229,16 @@ def _printed(content: str) -> str:
     return _FOOTNOTE_MARK.sub("", "".join(parts))
 
 
+class _FrontMatter(yaml.SafeLoader):
+    """The safe loader, to which R code of R Markdown, as in ``eval: !r TRUE``, is nothing."""
+
+
+_FrontMatter.add_multi_constructor("!", lambda _loader, _tag, _node: None)
+
+
 def _front_matter(text: str, warnings: list[str]) -> dict[str, Any]:
     try:
-        values = yaml.safe_load(text)
+        values = yaml.load(text, Loader=_FrontMatter)  # noqa: S506
     except (yaml.YAMLError, RecursionError, ValueError):
         warnings.append("the front matter is no YAML; it is left out")
         return {}

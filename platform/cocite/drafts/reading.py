@@ -22,8 +22,8 @@ from cocite.drafts.source_files import (
 from cocite.errors import InputError, NotFoundError
 
 SUFFIXES: dict[str, Kind] = {
-    ".tex": "latex", ".ltx": "latex", ".md": "markdown", ".markdown": "markdown", ".qmd": "markdown",
-    ".rmd": "markdown", ".txt": "text", ".text": "text", ".docx": "docx", ".pdf": "pdf",
+    ".tex": "latex", ".ltx": "latex", ".rnw": "latex", ".md": "markdown", ".markdown": "markdown",
+    ".qmd": "markdown", ".rmd": "markdown", ".txt": "text", ".text": "text", ".docx": "docx", ".pdf": "pdf",
 }  # fmt: skip
 """The kind of a file by the end of its name."""
 ARCHIVE = ".zip"

@@ -62,7 +62,8 @@ def with_references(draft: Draft, bibliography: Bibliography, corpus: Corpus) ->
     entries, rows = dict(bibliography.entries), dict(bibliography.rows)
     keys: list[str] = []
     if draft.entries:
-        own = Bibliography.of(draft.entries, corpus)
+        is_word = draft.kind == "docx"
+        own = Bibliography.of((one for one in draft.entries if is_word or one.id not in entries), corpus)
         entries |= own.entries
         rows = {key: row for key, row in rows.items() if key not in own.entries} | dict(own.rows)
     if draft.bibitems:

@@ -160,8 +160,9 @@ def _sources(word: WordFile) -> dict[str, PaperRecord]:
 def _source(source: Any) -> PaperRecord:
     year = _YEAR.search(_text(source, "Year"))
     doi = _DOI.search(_text(source, "DOI") or _text(source, "StandardNumber"))
+    names = [_text(one, "Corporate") for one in source.iterfind(f"{_SOURCES}Author/{_SOURCES}Author")]
     people = source.iterfind(f"{_SOURCES}Author/{_SOURCES}Author/{_SOURCES}NameList/{_SOURCES}Person")
-    names = [
+    names += [
         " ".join(filter(None, (_text(one, part) for part in ("First", "Middle", "Last")))) for one in people
     ]
     return _kept(

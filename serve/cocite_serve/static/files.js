@@ -10,7 +10,7 @@ import { problem } from "./results.js";
 import { changed, state } from "./state.js";
 import { takeWord } from "./word.js";
 
-const TEXTS = ["tex", "ltx", "md", "markdown", "qmd", "rmd", "txt", "text"];
+const TEXTS = ["tex", "ltx", "rnw", "md", "markdown", "qmd", "rmd", "txt", "text"];
 const BINARY = ["docx", "pdf", "zip"];
 const KNOWN = "a draft in .tex, .md, .txt, .docx or .pdf, a LaTeX project as .zip, or a library in .bib, .ris or .json";
 const TEXT_MB = 2;

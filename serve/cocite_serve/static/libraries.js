@@ -40,20 +40,29 @@ export function entriesOf(text, kind) {
   return { bib: bibtex, ris, json: csl }[kind](text);
 }
 
-// One pass over the text: a value is in braces, which nest, in quotes, or bare.
+// One pass over the text; abbreviations hold behind their definitions.
 function bibtex(text) {
   const entries = [];
-  const start = /@\s*([a-zA-Z]+)\s*[{(]\s*([^,{}()\s]*)\s*,/g;
+  const strings = new Map();
+  const start = /@\s*(?:string\s*[{(]\s*([^\s=,{}()]+)\s*=\s*|([a-zA-Z]+)\s*[{(]\s*([^,{}()\s]*)\s*,)/gi;
   for (let found = start.exec(text); found; found = start.exec(text)) {
-    if (/^(?:comment|string|preamble)$/i.test(found[1])) continue;
+    const [head, abbreviation, kind, key] = found;
+    if (abbreviation) {
+      const [value, end] = bibtexValue(text, start.lastIndex, strings);
+      strings.set(abbreviation.toLowerCase(), value);
+      start.lastIndex = Math.max(end, start.lastIndex);
+      continue;
+    }
+    if (/^(?:comment|preamble)$/i.test(kind)) continue;
     const fields = {};
+    const used = new Set();
     let at = start.lastIndex;
     const field = /\s*([\w-]+)\s*=\s*/y;
     for (;;) {
       field.lastIndex = at;
       const name = field.exec(text)?.[1].toLowerCase();
       if (!name) break;
-      const [value, end] = bibtexValue(text, field.lastIndex);
+      const [value, end] = bibtexValue(text, field.lastIndex, strings, used);
       fields[name] ??= value;
       at = end;
       const comma = /\s*,/y;
@@ -62,14 +71,33 @@ function bibtex(text) {
       at = comma.lastIndex;
     }
     start.lastIndex = Math.max(at, start.lastIndex);
-    const { title = "", year = fields.date ?? "", doi = "", url = "", eprint = "" } = fields;
-    entries.push({ title, year: year.slice(0, 4), ids: [doi, url, eprint, fields.volume ?? "", fields.journal ?? ""],
-      key: found[2], source: `@${found[1]}{${found[2]},${text.slice(found.index + found[0].length, at)}}` });
+    const definitions = [...used].map((name) => `@string{${name} = {${strings.get(name)}}}\n`).join("");
+    const { title = "", subtitle = "", year = fields.date ?? "", doi = "", url = "", eprint = "" } = fields;
+    entries.push({ title: subtitle ? `${title}: ${subtitle}` : title, year: year.slice(0, 4), ids: [doi, url, eprint, fields.volume ?? "", fields.journal ?? ""],
+      key, source: `${definitions}@${kind}{${key},${text.slice(found.index + head.length, at)}}` });
   }
   return entries;
 }
 
-function bibtexValue(text, start) {
+/** The parts of a value, which # joins, with what abbreviations stand for; these are put into `used`. */
+function bibtexValue(text, start, strings, used = new Set()) {
+  let value = "";
+  let at = start;
+  const joint = /\s*#\s*/y;
+  for (;;) {
+    const [part, end] = bibtexPart(text, at);
+    const name = part.toLowerCase();
+    const known = /^[{"]/.test(text[at]) ? undefined : strings.get(name);
+    if (known !== undefined) used.add(name);
+    value += known ?? part;
+    joint.lastIndex = end;
+    if (!joint.test(text)) return [value, end];
+    at = joint.lastIndex;
+  }
+}
+
+/** What stands in braces, which nest, in quotes, or bare, and where it ends. */
+function bibtexPart(text, start) {
   let depth = 0;
   const quoted = text[start] === '"';
   for (let at = start; at < text.length; at += 1) {
@@ -77,11 +105,11 @@ function bibtexValue(text, start) {
     if (sign === "\\") at += 1;
     else if (sign === "{") depth += 1;
     else if (sign === "}") {
-      if (!depth) return [text.slice(start, at), at]; // the entry's own
+      if (!depth) return [text.slice(start, at).trim(), at]; // the entry's own
       depth -= 1;
       if (!depth && text[start] === "{") return [text.slice(start + 1, at), at + 1];
     } else if (quoted && !depth && sign === '"' && at > start) return [text.slice(start + 1, at), at + 1];
-    else if (!quoted && !depth && sign === ",") return [text.slice(start, at).trim(), at];
+    else if (!quoted && !depth && (sign === "," || sign === "#")) return [text.slice(start, at).trim(), at];
   }
   return [text.slice(start), text.length];
 }

@@ -124,3 +124,17 @@ def test_a_field_given_twice_is_counted(bib: Path) -> None:
 )
 def test_dois_and_arxiv_numbers(bib: Path, fields: str, doi: str) -> None:
     assert read(bib, f"@misc{{k, title = {{T}}, {fields}}}")[0][0].doi == doi
+
+
+@pytest.mark.parametrize(
+    ("fields", "title"),
+    [
+        ("title = {Parsing}, subtitle = {A {BERT} Survey}", "Parsing: A BERT Survey"),
+        ("title = {Why Parse?}, subtitle = {A Survey}", "Why Parse? A Survey"),
+        ("title = {Parsing}, subtitle = {}", "Parsing"),
+        ("subtitle = {A Survey}", "A Survey"),
+    ],
+)
+def test_the_subtitle_of_biblatex_is_part_of_the_title(bib: Path, fields: str, title: str) -> None:
+    [paper], _ = read(bib, f"@article{{a, {fields}}}")
+    assert paper.title == title

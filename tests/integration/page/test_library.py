@@ -29,6 +29,11 @@ def test_entries_of_each_form_are_known_by_their_identifiers_and_titles(page: An
         "@misc{b, title=Short, date={2017-05}, eprint = 1706.03762v5}\n@misc{c, volume = {abs/1409.0473}}\n"
         "@misc{d, title = {open"
     )
+    strings = (
+        '@string{ACL = "Proceedings of " # {ACL}}\n@STRING(anth = {https://aclanthology.org/})\n'
+        "@misc{e, title = {Part } # one # { of two}, journal = acl, url = anth # {P02-1040}}\n"
+        '@string{one = {One}}\n@misc{f, title = {Part } # one # " of two", subtitle = {and others}, date = {2017}}\n'
+    )
     ris = "TY  - JOUR\r\nTI  - Short\r\nPY  - 2017/05\r\nDO  - 10.1000/ABC\r\nER  - \r\nTY  - JOUR\r\nTI  - cut off"
     csl = [
         {
@@ -38,7 +43,9 @@ def test_entries_of_each_form_are_known_by_their_identifiers_and_titles(page: An
         },
         7,
     ]
-    found = page.evaluate(NAMES, [[bib, "bib"], [ris, "ris"], [json.dumps(csl), "json"], ["7", "json"]])
+    found = page.evaluate(
+        NAMES, [[bib, "bib"], [strings, "bib"], [ris, "ris"], [json.dumps(csl), "json"], ["7", "json"]]
+    )
     assert found == [
         [
             ["doi 10.18653/v1/p02-1040", "acl p02-1040", "title a etude of trees in forests and grun"],
@@ -46,6 +53,7 @@ def test_entries_of_each_form_are_known_by_their_identifiers_and_titles(page: An
             ["arxiv 1409.0473"],
             [],
         ],
+        [["acl p02-1040"], ["title part one of two and others"]],
         [["doi 10.1000/abc", "title short 2017"]],
         [["acl p02-1040", "title short 2017"]],
         [],

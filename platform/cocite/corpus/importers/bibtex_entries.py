@@ -195,7 +195,7 @@ def _paper(key: str, fields: Fields) -> PaperRecord:
     return paper_of(
         {},
         id=key,
-        title=from_latex(fields.get("title", "")),
+        title=_title(fields),
         abstract=from_latex(fields.get("abstract", "")),
         year=int(year.group()) if year else 0,
         venue=from_latex(venue),
@@ -203,6 +203,14 @@ def _paper(key: str, fields: Fields) -> PaperRecord:
         keyphrases=tuple(filter(None, keyphrases)),
         doi=_doi(fields),
     )
+
+
+def _title(fields: Fields) -> str:
+    """The title with the subtitle that biblatex keeps in a field of its own."""
+    title, subtitle = (from_latex(fields.get(name, "")) for name in ("title", "subtitle"))
+    if not (title and subtitle):
+        return title or subtitle
+    return f"{title} {subtitle}" if title[-1] in ".:?!" else f"{title}: {subtitle}"
 
 
 def _authors(text: str) -> tuple[str, ...]:
