@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -35,6 +36,8 @@ from cocite.retrieval.index.versions import VersionedFolder
 from cocite_serve.settings import ServeSettings
 
 WARM_UP = 20
+TURNS = 5
+"""How often the requests of a line pass from the endpoint to this process."""
 
 
 def main() -> None:
@@ -55,7 +58,7 @@ def main() -> None:
     count = min(options.requests, 5000)
     texts = requests(options.index, count)
     clients = [int(number) for number in options.clients.split(",")]
-    alone = {kind: in_process(options, bodies) for kind, bodies in texts.items()}
+    alone = InProcess(options)
     block = None if options.url else block_of(options)
     settings = [part for setting in options.set for part in ("--set", setting)]
     started = endpoint(options.index, options.model, "--on", options.on, *settings)
@@ -65,8 +68,7 @@ def main() -> None:
                 "request": kind,
                 "block": block,
                 "clients": number,
-                **measure(url, bodies, number, process),
-                **alone[kind],
+                **measure(url, bodies, number, process, alone),
             }
             for kind, bodies in texts.items()
             for number in clients
@@ -128,27 +130,40 @@ def requests(index: Path, count: int) -> dict[str, list[dict[str, Any]]]:
     return bodies
 
 
-def in_process(options: argparse.Namespace, bodies: list[dict[str, Any]]) -> dict[str, float]:
-    """Times of the same requests in this process, one after the other, after some to warm up."""
-    torch.set_num_threads(1)
-    defaults = ServeSettings(index=options.index)
-    recommender = Recommender.load(options.model, options.index)
-    asked = Options(top_k=defaults.top_k, depth=defaults.depth, rerank=defaults.rerank)
-    for body in bodies[:WARM_UP]:
-        recommender.recommend(recommender.query(**body), asked)
-    took, begin_cpu = [], time.process_time()
-    for body in bodies:
-        begin = time.perf_counter()
-        recommender.recommend(recommender.query(**body), asked)
-        took.append(1000 * (time.perf_counter() - begin))
-    cpu = 1000 * (time.process_time() - begin_cpu) / len(took)
-    return {"in process p50 ms": float(np.median(took)), "in process CPU ms": cpu}
+class InProcess:
+    """A `Recommender` of this process, which answers with the endpoint's defaults.
+
+    Attributes:
+        cpu_s: CPU seconds of its answers so far.
+    """
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        torch.set_num_threads(1)
+        defaults = ServeSettings(index=options.index)
+        self._recommender = Recommender.load(options.model, options.index)
+        self._asked = Options(top_k=defaults.top_k, depth=defaults.depth, rerank=defaults.rerank)
+        self.cpu_s = 0.0
+
+    def ask(self, bodies: list[dict[str, Any]]) -> list[float]:
+        """Milliseconds of some requests, one after the other."""
+        took, begin_cpu = [], time.process_time()
+        for body in bodies:
+            begin = time.perf_counter()
+            self._recommender.recommend(self._recommender.query(**body), self._asked)
+            took.append(1000 * (time.perf_counter() - begin))
+        self.cpu_s += time.process_time() - begin_cpu
+        return took
 
 
 def measure(
-    url: str, bodies: list[dict[str, Any]], clients: int, process: subprocess.Popen[bytes] | None
+    url: str,
+    bodies: list[dict[str, Any]],
+    clients: int,
+    process: subprocess.Popen[bytes] | None,
+    alone: InProcess,
 ) -> dict[str, Any]:
-    """Figures of all requests sent by some clients, each waiting for its answer before the next."""
+    """Figures of all requests sent by some clients, each waiting for its answer before the next, and of the same
+    requests in this process."""
     with httpx.Client(base_url=url, timeout=120, limits=httpx.Limits(max_connections=clients)) as client:
 
         def ask(body: dict[str, Any]) -> tuple[float, dict[str, float] | None]:
@@ -162,10 +177,16 @@ def measure(
 
         with ThreadPoolExecutor(clients) as pool:
             list(pool.map(ask, bodies[:WARM_UP]))
-            begin, begin_cpu = time.perf_counter(), cpu_seconds(process) if process else 0.0
-            done = list(pool.map(ask, bodies))
-            seconds = time.perf_counter() - begin
-            cpu = cpu_seconds(process) - begin_cpu if process else float("nan")
+            alone.ask(bodies[:WARM_UP])
+            done, took_alone, seconds, cpu, cpu_alone = [], [], 0.0, 0.0, alone.cpu_s
+            turn = math.ceil(len(bodies) / TURNS)
+            for first in range(0, len(bodies), turn):
+                part = bodies[first : first + turn]
+                begin, begin_cpu = time.perf_counter(), cpu_seconds(process) if process else 0.0
+                done += list(pool.map(ask, part))
+                seconds += time.perf_counter() - begin
+                cpu += cpu_seconds(process) - begin_cpu if process else math.nan
+                took_alone += alone.ask(part)
     good = [(took, stages) for took, stages in done if stages is not None]
     took = np.array([t for t, _ in good])
     stages = {name: float(np.median([s[name] for _, s in good])) for name in ("retrieve", "rerank", "total")}
@@ -179,6 +200,8 @@ def measure(
         "CPU ms": 1000 * cpu / len(done),
         "req/s": len(good) / seconds,
         "429": len(done) - len(good),
+        "in process p50 ms": float(np.median(took_alone)),
+        "in process CPU ms": 1000 * (alone.cpu_s - cpu_alone) / len(done),
     }
 
 

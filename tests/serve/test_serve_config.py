@@ -18,7 +18,7 @@ from cocite.pipeline.golden_queries import make_golden_queries
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.retrieval.index.versions import VersionedFolder
 from cocite_serve import serve_config
-from cocite_serve.one_process.handles import LocalHandle
+from cocite_serve.one_process.handles import LocalHandle, from_threads
 from cocite_serve.release import Release
 from cocite_serve.replicas.stages import Reranker, Retriever
 from cocite_serve.rollouts.errors import RolloutError
@@ -96,8 +96,8 @@ def test_only_stages_whose_answers_are_sound_get_gateways(
     args = {"index": str(index), "model": str(model), "request_timeout_s": 60}
     say(monkeypatch, {"cocite-stages-1": "RUNNING"})
     with running_loop() as loop:
-        retriever: Any = LocalHandle(Retriever(release), loop)
-        reranker = LocalHandle(Reranker(release, retriever), loop)
+        retriever: Any = LocalHandle(Retriever(release), from_threads(loop))
+        reranker = LocalHandle(Reranker(release, retriever), from_threads(loop))
         monkeypatch.setattr(serve, "get_app_handle", {"cocite-stages-1": reranker}.__getitem__)
         if sound:
             assert gateways(args)._bound_deployment.name == "Gateway"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import threading
@@ -121,6 +122,7 @@ class LocalEndpoint:
         self._metrics.close()
         keep_in(None)
         self._watcher.served.unlock()
+        gc.unfreeze()  # what the stages had loaded is garbage like any other
         exporting.flush()
 
     def __enter__(self) -> LocalEndpoint:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from helpers.event_loops import running_loop
 
-from cocite_serve.one_process.handles import LocalHandle
+from cocite_serve.one_process.handles import LocalHandle, from_threads
 
 
 class Stage:
@@ -37,7 +37,7 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 
 def test_another_thread_waits_for_a_call(loop: asyncio.AbstractEventLoop) -> None:
-    handle = LocalHandle(Stage(), loop)
+    handle = LocalHandle(Stage(), from_threads(loop))
     assert handle.double.remote(21).result(timeout_s=10) == 42
     endless = handle.wait.remote()
     with pytest.raises(TimeoutError, match="^$"):
@@ -49,7 +49,7 @@ def test_another_thread_waits_for_a_call(loop: asyncio.AbstractEventLoop) -> Non
 
 def test_a_stage_is_told_when_its_caller_leaves(loop: asyncio.AbstractEventLoop) -> None:
     stage = Stage()
-    call = LocalHandle(stage, loop).wait.remote()
+    call = LocalHandle(stage, from_threads(loop)).wait.remote()
     asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result(10)  # it has begun
     call.cancel()
     assert stage.left.wait(10)
@@ -58,7 +58,7 @@ def test_a_stage_is_told_when_its_caller_leaves(loop: asyncio.AbstractEventLoop)
 def test_the_loop_itself_awaits_a_call_and_gives_it_up() -> None:
     async def ask() -> tuple[int, bool]:
         stage = Stage()
-        handle = LocalHandle(stage, asyncio.get_running_loop())
+        handle = LocalHandle(stage, asyncio.create_task)
         with pytest.raises(TimeoutError, match="^$"):
             async with asyncio.timeout(0.05):
                 await handle.wait.remote()

@@ -92,6 +92,25 @@ def test_the_list_is_that_of_the_library(
     assert [score for _, score in found] == pytest.approx([paper.score for paper in alone], abs=1e-4)
 
 
+def is_looked_at(thing: object) -> bool:
+    """Whether Python's own collections of garbage look at a thing."""
+    return any(each is thing for each in gc.get_objects())
+
+
+def test_collections_of_garbage_pass_over_what_is_loaded(
+    folders: tuple[Path, Path], loop: asyncio.AbstractEventLoop
+) -> None:
+    model, index = folders
+    stages = LocalStages(settings_of(index), loop)
+    stages.start(Release(model, index, "000001"))
+    assert is_looked_at(later := [stages])
+    assert not is_looked_at(later[0].backend)
+    stages.switch_to(Release(model, index, "000002"))
+    assert is_looked_at(stages.backend)
+    stages.delete_old_stages()
+    assert not is_looked_at(stages.backend)
+
+
 def test_another_release_takes_its_place_unless_it_cannot_be_loaded(
     stages: LocalStages, folders: tuple[Path, Path], tmp_path: Path
 ) -> None:

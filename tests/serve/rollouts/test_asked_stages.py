@@ -16,7 +16,7 @@ from cocite.corpus.starter import build_starter
 from cocite.pipeline.golden_answers import correlations, overlap
 from cocite.pipeline.golden_queries import make_golden_queries
 from cocite.retrieval.index.snapshot import IndexSnapshot
-from cocite_serve.one_process.handles import LocalHandle
+from cocite_serve.one_process.handles import LocalHandle, from_threads
 from cocite_serve.release import Release
 from cocite_serve.replicas.stages import Reranker, Retriever
 from cocite_serve.rollouts.asked_stages import AskedStages
@@ -40,8 +40,8 @@ def asked(folders: tuple[Path, Path], loop: asyncio.AbstractEventLoop) -> Iterat
     model, index = folders
     make_golden_queries(model, index, 4)
     release = Release(model, index, "000001")
-    retriever: Any = LocalHandle(Retriever(release), loop)
-    reranker = LocalHandle(Reranker(release, retriever), loop)
+    retriever: Any = LocalHandle(Retriever(release), from_threads(loop))
+    reranker = LocalHandle(Reranker(release, retriever), from_threads(loop))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(serve, "get_app_handle", lambda name: reranker)
         yield AskedStages.open("cocite-stages-1", seconds=60)
@@ -76,7 +76,7 @@ def test_without_a_model_nothing_is_kept(folders: tuple[Path, Path]) -> None:
 def test_a_retriever_without_a_reranker_answers_alone(
     folders: tuple[Path, Path], loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    retriever = LocalHandle(Retriever(Release(None, folders[1], "000001")), loop)
+    retriever = LocalHandle(Retriever(Release(None, folders[1], "000001")), from_threads(loop))
     monkeypatch.setattr(serve, "get_app_handle", lambda name: retriever)
     alone = AskedStages.open("cocite-stages-1", seconds=60)
     [query, *_] = alone.choose(2)
