@@ -40,13 +40,19 @@ def test_a_line_every_half_minute_and_one_at_the_end() -> None:
     ]
 
 
-def test_the_time_to_go_follows_the_pace_since_the_last_line() -> None:
-    quick_then_slow = [(9_000, 30), (100, 60), (0, 90)]
-    assert lines_of(10_000, *quick_then_slow)[:3] == [
-        "indexing: 9,000 of 10,000 (90 %), 30 s, about 3 s to go",
-        "indexing: 9,100 of 10,000 (91 %), 1 min, about 4 min 30 s to go",
-        "indexing: 9,100 of 10,000 (91 %), 1 min 30 s, about 4 min 30 s to go",
-    ]
+def test_the_time_to_go_follows_the_pace_of_the_last_ten_lines() -> None:
+    quick_then_slow = [(9_000, 30), *((10, 30 + 30 * line) for line in range(1, 13)), (0, 420)]
+    lines = lines_of(10_000, *quick_then_slow)
+    assert lines[0] == "indexing: 9,000 of 10,000 (90 %), 30 s, about 3 s to go"
+    assert lines[1] == "indexing: 9,010 of 10,000 (90 %), 1 min, about 7 s to go"
+    assert lines[12] == "indexing: 9,120 of 10,000 (91 %), 6 min 30 s, about 44 min to go"
+    assert lines[13] == "indexing: 9,120 of 10,000 (91 %), 7 min, about 44 min to go"
+
+
+def test_bursts_do_not_shake_the_time_to_go() -> None:
+    bursts = [(count, 30 * line) for line, count in enumerate((1_000, 10, 990, 5, 995, 10, 990), start=1)]
+    left = [line.rpartition("about ")[2] for line in lines_of(10_000, *bursts)[2:7]]
+    assert left == ["6 min to go", "7 min 59 s to go", "5 min 50 s to go", "6 min 58 s to go", "5 min 15 s to go"]
 
 
 def test_a_block_that_takes_several_lines_gives_the_pace_of_its_whole_time() -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 EVERY_S = 30.0
 """Seconds between two lines, at least. A shorter stage prints none."""
+PACED_LINES = 10
+"""The pace is that of the time since so many lines ago: parts of a stage may differ, as counting words and encoding
+texts do, and a stage may advance in bursts, of which a single line sees one or none."""
 
 
 class ProgressLog:
@@ -38,8 +42,10 @@ class ProgressLog:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name, self.total, self._write, self._clock = name, total, write, clock
-        self._began = self._written = self._paced = clock()
-        self._done = self._done_when_paced = self._pace = 0.0
+        self._began = self._written = clock()
+        self._done = self._pace = 0.0
+        self._lines = deque([(self._began, 0.0)], maxlen=PACED_LINES)
+        """When a line was written at which something had advanced, and what was done then."""
 
     def advance(self, steps: float = 1) -> None:
         """Count steps that were done."""
@@ -50,11 +56,11 @@ class ProgressLog:
         now = self._clock()
         if now - self._written < EVERY_S:
             return
-        if self._done > self._done_when_paced:
-            # The pace since the line before it: the parts of a stage may differ, as counting words and encoding texts
-            # do. Lines between which nothing advanced count as one span: a block of steps may take minutes.
-            self._pace = (self._done - self._done_when_paced) / (now - self._paced)
-            self._paced, self._done_when_paced = now, self._done
+        if self._done > self._lines[-1][1]:
+            # Lines between which nothing advanced count as one span: a block of steps may take minutes.
+            then, done = self._lines[0]
+            self._pace = (self._done - done) / (now - then)
+            self._lines.append((now, self._done))
         self._write(f"{self.name}: {self._position(now - self._began)}")
         self._written = now
 
