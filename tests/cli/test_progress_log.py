@@ -52,7 +52,13 @@ def test_the_time_to_go_follows_the_pace_of_the_last_ten_lines() -> None:
 def test_bursts_do_not_shake_the_time_to_go() -> None:
     bursts = [(count, 30 * line) for line, count in enumerate((1_000, 10, 990, 5, 995, 10, 990), start=1)]
     left = [line.rpartition("about ")[2] for line in lines_of(10_000, *bursts)[2:7]]
-    assert left == ["6 min to go", "7 min 59 s to go", "5 min 50 s to go", "6 min 58 s to go", "5 min 15 s to go"]
+    assert left == [
+        "6 min to go",
+        "7 min 59 s to go",
+        "5 min 50 s to go",
+        "6 min 58 s to go",
+        "5 min 15 s to go",
+    ]
 
 
 def test_a_block_that_takes_several_lines_gives_the_pace_of_its_whole_time() -> None:
