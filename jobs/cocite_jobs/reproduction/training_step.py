@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from cocite.manifests import Manifest, read_manifest
-from cocite.progress_bars import StagedBars
 from cocite_jobs.reproduction.plan import Setup, Training
 from cocite_jobs.reproduction.recipe_settings import changed_recipe
-from cocite_jobs.training.progress import ProgressFunctions
+from cocite_jobs.training.progress import progress_on_bars
 from cocite_jobs.training.recipes import load_recipe
 from cocite_jobs.training.resuming import train_or_resume
 
@@ -75,8 +74,7 @@ def recipe_training(
         launch = setup.launch
         if getattr(getattr(settings, "workers", None), "count", 0) == 0:
             launch = replace(launch, on="process", address=None)  # a recipe that asks for no workers
-        with StagedBars(setup.bars, f"training {name}") as bar:
-            progress = ProgressFunctions(stage=bar.stage, advance=bar.advance)
+        with progress_on_bars(setup.bars, f"training {name}") as progress:
             train_or_resume(settings, setup.corpus, setup.folder / to, progress, launch)
 
     return Training(name, (f"{to}/{kind}",), train, weight, kind, load)

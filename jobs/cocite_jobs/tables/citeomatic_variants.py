@@ -9,7 +9,7 @@ from typing import Any
 
 from cocite.corpus.store import Corpus
 from cocite.manifests import read_manifest
-from cocite.progress_bars import ProgressBars, StagedBars
+from cocite.progress_bars import ProgressBars
 
 ABLATIONS = "ablations"
 """Folder of a model folder that holds its variants, each a model folder of its own."""
@@ -133,12 +133,11 @@ class CiteomaticVariants:
 
     def _train(self, description: str, recipe: Any, folder: Path) -> None:
         """Train a variant in this process, wherever the model was trained, or resume a training that was stopped."""
-        from cocite_jobs.training.progress import ProgressFunctions
+        from cocite_jobs.training.progress import progress_on_bars
         from cocite_jobs.training.resuming import train_or_resume
 
         recipe = recipe.model_copy(update={"workers": type(recipe).model_fields["workers"].default})
-        with StagedBars(self.bars, description) as bar:
-            progress = ProgressFunctions(stage=bar.stage, advance=bar.advance)
+        with progress_on_bars(self.bars, description) as progress:
             train_or_resume(recipe, self.corpus, folder, progress)
 
 

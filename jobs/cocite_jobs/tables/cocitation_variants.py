@@ -8,12 +8,12 @@ from typing import Any
 
 from cocite.corpus.store import Corpus
 from cocite.hard_links import link_artifact
-from cocite.progress_bars import ProgressBars, StagedBars, no_bars
+from cocite.progress_bars import ProgressBars, no_bars
 from cocite.systems.mp_bert4cr.recipe import NONE
 from cocite.systems.mp_bert4cr.sentence_texts import KIND as TEXTS
 from cocite.systems.mp_bert4cr.token_vectors import KIND as WORDS
 from cocite_jobs.tables.cocitation_systems import ModelFolder
-from cocite_jobs.training.progress import ProgressFunctions
+from cocite_jobs.training.progress import progress_on_bars
 from cocite_jobs.training.recipes import load_recipe
 from cocite_jobs.training.resuming import train_or_resume
 from cocite_jobs.training.types import LaunchOptions
@@ -115,8 +115,8 @@ def train_missing(
         bars: of the training.
         name: of the training, for its bar.
     """
-    with StagedBars(bars, f"training {name}") as bar:
-        train_or_resume(recipe, corpus, to, ProgressFunctions(stage=bar.stage, advance=bar.advance), options)
+    with progress_on_bars(bars, f"training {name}") as progress:
+        train_or_resume(recipe, corpus, to, progress, options)
 
 
 def link_part(part: str, holders: Sequence[Path], to: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from cocite.progress_bars import ProgressBars, StagedBars
 from cocite.training.engine.settings import TrainingSettings
 
 Event = tuple[str, Any, int]
@@ -67,6 +69,24 @@ class ProgressFunctions:
     log: Callable[[dict[str, float], int], None] = ignore_progress
     stage: Callable[[str, int], None] = ignore_progress
     advance: Callable[[int], None] = ignore_progress
+
+
+@contextmanager
+def progress_on_bars(bars: ProgressBars, name: str) -> Iterator[ProgressFunctions]:
+    """Show the stages of a training on one bar after another.
+
+    Args:
+        bars: makes each of them.
+        name: of the training, which stands before the name of each stage.
+
+    Example:
+        >>> from cocite.progress_bars import no_bars
+        >>> with progress_on_bars(no_bars, "training nnselect") as progress:
+        ...     progress.stage("words: papers", 300)
+        ...     progress.advance(300)
+    """
+    with StagedBars(bars, name) as staged:
+        yield ProgressFunctions(stage=staged.stage, advance=staged.advance)
 
 
 class ProgressSender:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cocite.progress_bars import Advance
 from cocite.training.engine.settings import TrainingSettings
 from cocite_jobs.training import progress as progress_module
 from cocite_jobs.training.progress import (
@@ -17,6 +20,7 @@ from cocite_jobs.training.progress import (
     ProgressSender,
     StageSender,
     ignore_progress,
+    progress_on_bars,
 )
 
 
@@ -131,3 +135,18 @@ def test_stages_of_another_process_arrive_with_all_their_counts(monkeypatch: pyt
     ]
     assert sum(entry[1] for entry in calls if entry[0] == "advance") == 1005
     assert len(sent) <= 8  # not an event for each count
+
+
+def test_the_stages_of_a_training_are_bars_under_its_name() -> None:
+    said: list[object] = []
+
+    @contextmanager
+    def bars(description: str, total: int | None) -> Iterator[Advance]:
+        said.append((description, total))
+        yield said.append
+
+    with progress_on_bars(bars, "training nnselect") as progress:
+        progress.stage("words: papers", 300)
+        progress.advance(200)
+        progress.log({"loss": 1.0}, 1)  # bars do not show it
+    assert said == [("training nnselect: words: papers", 300), 200]
