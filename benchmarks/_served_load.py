@@ -25,6 +25,37 @@ class Call:
     read: int
     retry_after: int
 
+    @property
+    def end(self) -> float:
+        """When the answer came."""
+        return self.at + self.seconds
+
+
+@dataclass(frozen=True)
+class Line:
+    """Requests of some time, and the part of it in which the load was even.
+
+    Attributes:
+        calls: all of them.
+        begin: when every client had its first answer; of clients that do not wait, the first answer of all.
+        end: when clients stopped asking.
+    """
+
+    calls: list[Call]
+    begin: float
+    end: float
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of even load."""
+        return self.end - self.begin
+
+    @property
+    def within(self) -> list[Call]:
+        """The calls that were answered under even load. Those before and after it are answered beside fewer others, and
+        the last of them leave a replica idle."""
+        return [call for call in self.calls if self.begin < call.end <= self.end]
+
 
 async def ask(client: httpx.AsyncClient, body: dict[str, Any]) -> Call:
     """Send one request and wait for its answer."""
@@ -60,7 +91,29 @@ async def closed_loop(url: str, bodies: list[dict[str, Any]], clients: int, seco
     return done
 
 
-async def open_loop(url: str, bodies: list[dict[str, Any]], rate: float, seconds: float) -> list[Call]:
+async def steady_loop(url: str, bodies: list[dict[str, Any]], clients: int, seconds: float) -> Line:
+    """So many clients, each of which waits for its answer and asks again, for some time after each had an answer."""
+    done: list[Call] = []
+    answered = 0
+    begin = end = float("inf")
+
+    async def client(connection: httpx.AsyncClient, own: Iterator[dict[str, Any]]) -> None:
+        nonlocal answered, begin, end
+        done.append(await ask(connection, next(own)))
+        answered += 1
+        if answered == clients:
+            begin = time.perf_counter()
+            end = begin + seconds
+        while time.perf_counter() < end:
+            done.append(await ask(connection, next(own)))
+
+    async with connect(url) as connection:
+        own = [itertools.cycle(bodies[i:] + bodies[:i]) for i in range(clients)]
+        await asyncio.gather(*(client(connection, bodies_of) for bodies_of in own))
+    return Line(done, begin, end)
+
+
+async def open_loop(url: str, bodies: list[dict[str, Any]], rate: float, seconds: float) -> Line:
     """Requests at random times (Poisson) at a rate a second, whatever becomes of those before."""
     draw = np.random.default_rng(0)
     calls = []
@@ -72,7 +125,9 @@ async def open_loop(url: str, bodies: list[dict[str, Any]], rate: float, seconds
                 break
             await asyncio.sleep(max(0.0, begin + at - time.perf_counter()))
             calls.append(asyncio.ensure_future(ask(connection, body)))
-        return list(await asyncio.gather(*calls))
+        done = list(await asyncio.gather(*calls))
+    first = min((call.end for call in done if call.status == 200), default=begin)
+    return Line(done, first, begin + seconds)
 
 
 async def leave(url: str, bodies: list[dict[str, Any]], count: int, at_once: int, seconds: float) -> None:

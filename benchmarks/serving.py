@@ -8,8 +8,8 @@ line, so that other work on the machine slows both; the CPU seconds of all the e
 scorer's, hardly depend on it at all. Prints a table, and with --json writes it.
 
 0. the queue without Ray: CPU seconds a pair of requests at once through the reranker's queue, against the scorer alone;
-1. throughput: 1, 8 and 32 clients, pairs a second against the scorer alone; and the CPU seconds a second of each kind
-   of process, at rest too;
+1. throughput: 1, 8 and 32 clients, pairs a second against the scorer alone, over the seconds in which all clients had
+   a request under way; and the CPU seconds a second of each kind of process, at rest too;
 2. small requests beside streams of large ones, against the same without;
 3. clients that leave: the next request, against one without; by the default limits, and where requests may wait long;
 4. ten times as many requests as can be answered, at an endpoint whose ``reranker.max_wait_s`` is 0.6 of the time of an
@@ -35,7 +35,7 @@ from transformers.utils import logging
 
 from benchmarks._endpoint import cpu_by_kind, endpoint
 from benchmarks._measured_process import provenance
-from benchmarks._served_load import Call, beside, closed_loop, leave, open_loop, percentile
+from benchmarks._served_load import Call, Line, beside, closed_loop, leave, open_loop, percentile, steady_loop
 from benchmarks.cross_encoder_scoring import minilm
 from cocite.cli.console import print_table
 from cocite.pipeline.first_stage import FirstStage
@@ -56,8 +56,12 @@ LOADS = (1, 8, 32)
 QUERIES = 200
 SCORER_PAIRS = 120
 LEAVING = 1000
+TIMES = 10
+"""How many times the peak's requests are asked in part 4."""
 OVERLOADS = 8
-"""Rounds of ten times the load: memory that grows shows in the later ones."""
+"""Rounds of that: memory that grows shows in the later ones."""
+UNLOADED_LINES = 3
+"""Lines of one client whose p99 the overloaded rounds are compared with: one line has few requests for a p99."""
 REST_S = 10.0
 PATIENT = ("--set", "request_timeout_s=240", "--set", "reranker.max_wait_s=200")
 
@@ -201,24 +205,26 @@ def throughput(
     before = alone.rate()
     for clients in LOADS:
         begin, begin_kinds = time.perf_counter(), cpu_by_kind(process)
-        calls = asyncio.run(closed_loop(url, bodies(contexts, RERANK), clients, seconds))
+        line = asyncio.run(steady_loop(url, bodies(contexts, RERANK), clients, seconds))
         took, end_kinds = time.perf_counter() - begin, cpu_by_kind(process)
         cpu = sum(end_kinds.values()) - sum(begin_kinds.values())
-        kinds.append(by_kind(f"{clients} clients", begin_kinds, end_kinds, took, len(calls)))
+        calls = line.within
+        kinds.append(by_kind(f"{clients} clients", begin_kinds, end_kinds, took, len(line.calls)))
         after = alone.rate()
-        read = sum(call.read for call in calls)
+        read = sum(call.read for call in line.calls)
+        pairs = sum(call.read for call in calls) / line.seconds
         rate, scorer_cpu = (before[0] + after[0]) / 2, (before[1] + after[1]) / 2
         rows.append(
             {
                 "clients": clients,
-                "pairs/s": read / took,
+                "pairs/s": pairs,
                 "scorer alone": rate,
-                "share": read / took / rate,
-                "of one client": read / took / rows[0]["pairs/s"] if rows else 1.0,
+                "share": pairs / rate,
+                "of one client": pairs / rows[0]["pairs/s"] if rows else 1.0,
                 "CPU s a pair": cpu / read,
                 "scorer's": scorer_cpu,
                 "CPU share": scorer_cpu * read / cpu,
-                "requests/s": sum(call.status == 200 for call in calls) / took,
+                "requests/s": sum(call.status == 200 for call in calls) / line.seconds,
                 "p50 s": percentile(calls, 50),
                 "p99 s": percentile(calls, 99),
                 "429": sum(call.status == 429 for call in calls),
@@ -301,36 +307,43 @@ def overload(
     """Part 4."""
     unloaded, peak = measured[0]["p50 s"], max(row["requests/s"] for row in measured)
     impatient = ("--set", f"reranker.max_wait_s={0.6 * unloaded:.3f}")
-    rows = []
+    rows: list[dict[str, Any]] = []
+    lines: list[Line] = []
     with endpoint(options.index, model, "--set", f"reranker.replicas={cores}", *impatient) as (url, process):
         asyncio.run(closed_loop(url, bodies(contexts, RERANK), 1, 5))  # warm
-        single = asyncio.run(closed_loop(url, bodies(contexts, RERANK), 1, options.seconds))
+        single = asyncio.run(closed_loop(url, bodies(contexts, RERANK), 1, UNLOADED_LINES * options.seconds))
         before = memory(process)
-        for times in (10,) * OVERLOADS:
-            begin = time.perf_counter()
-            calls = asyncio.run(open_loop(url, bodies(contexts, RERANK), times * peak, options.seconds))
-            took = time.perf_counter() - begin
-            good = [call for call in calls if call.status == 200]
-            refused = [call for call in calls if call.status == 429]
-            rows.append(
-                {
-                    "times capacity": times,
-                    "requests": len(calls),
-                    "accepted": len(good),
-                    "other statuses": len(calls) - len(good) - len(refused),
-                    "unloaded p99 s": percentile(single, 99),
-                    "accepted p50 s": percentile(good, 50),
-                    "accepted p99 s": percentile(good, 99),
-                    "of unloaded p99": percentile(good, 99) / percentile(single, 99),
-                    "refused p50 s": percentile(refused, 50),
-                    "refused p99 s": percentile(refused, 99),
-                    "goodput of peak": len(good) / took / peak,
-                    "retry-after": sorted({call.retry_after for call in refused}),
-                    "MB before": before / 1e6,
-                    "MB after": memory(process) / 1e6,
-                }
-            )
+        for number in range(OVERLOADS):
+            line = asyncio.run(open_loop(url, bodies(contexts, RERANK), TIMES * peak, options.seconds))
+            lines.append(line)
+            row = overloaded(str(number + 1), [line], percentile(single, 99), peak)
+            rows.append(row | {"MB before": before / 1e6, "MB after": memory(process) / 1e6})
+        total = overloaded("all", lines, percentile(single, 99), peak)
+        rows.append(total | {key: rows[-1][key] for key in ("MB before", "MB after")})
     return rows
+
+
+def overloaded(name: str, lines: list[Line], unloaded_p99: float, peak: float) -> dict[str, Any]:
+    """A line of part 4, over the requests of some rounds."""
+    calls = [call for line in lines for call in line.calls]
+    good = [call for call in calls if call.status == 200]
+    refused = [call for call in calls if call.status == 429]
+    within = sum(call.status == 200 for line in lines for call in line.within)
+    return {
+        "round": name,
+        "times capacity": TIMES,
+        "requests": len(calls),
+        "accepted": len(good),
+        "other statuses": len(calls) - len(good) - len(refused),
+        "unloaded p99 s": unloaded_p99,
+        "accepted p50 s": percentile(good, 50),
+        "accepted p99 s": percentile(good, 99),
+        "of unloaded p99": percentile(good, 99) / unloaded_p99,
+        "refused p50 s": percentile(refused, 50),
+        "refused p99 s": percentile(refused, 99),
+        "goodput of peak": within / sum(line.seconds for line in lines) / peak,
+        "retry-after": sorted({call.retry_after for call in refused}),
+    }
 
 
 def memory(process: subprocess.Popen[bytes]) -> int:

@@ -43,7 +43,8 @@ def make_request(
     if entry.on_ray and "on" in values:
         values["on"] = "ray"
     on_ray, names = values.get("on") == "ray", {param.name for param in parameters}
-    has_tasks = on_ray and "accelerator" in names and (not entry.if_counted or values["workers"] is not None)
+    in_tasks = on_ray and (not entry.if_counted or values["workers"] is not None)
+    has_tasks = in_tasks and "accelerator" in names
     others = dict(submission.resources)
     if submission.accelerator and checked is not None and checked.accelerator:
         values["overrides"] = [
@@ -58,8 +59,8 @@ def make_request(
             where="--image",
             hint="put it where the cluster reads it",
         )
-    # The actors that search the shards of an index count on the room that this leaves (`cores_of_actor`).
-    waits = on_ray or (checked is not None and checked.has_workers)
+    # Where Ray only searches the shards of an index, as for a fusion, the command does the rest of the work itself.
+    waits = in_tasks if checked is None else checked.has_workers
     cpus = submission.cpus if submission.cpus is not None else WAITING if waits else WORKING
     arguments = [*entry.path, *_words(parameters, values)]
     if "track" in names:

@@ -71,6 +71,18 @@ def living_nodes() -> list[Mapping[str, float]]:
     return [node["Resources"] for node in ray.nodes() if node["Alive"]]
 
 
+def free_cores() -> list[float]:
+    """The CPUs of each living node that nobody has reserved; of all nodes the CPUs they have, where none is free.
+
+    A job's own process has its reservation before it connects. Where nothing is free, others will have ended, or the
+    cluster will have grown, before anything can be placed.
+    """
+    from ray._private.state import available_resources_per_node  # Ray has no public call for this
+
+    free = [float(node.get("CPU", 0.0)) for node in available_resources_per_node().values()]
+    return free if any(free) else [node.get("CPU", 0.0) for node in living_nodes()]
+
+
 def worker_environment(gpus: float, nodes: list[Mapping[str, float]]) -> dict[str, Any]:
     """Ray's runtime environment of workers, which hides the GPUs of a cluster from workers without any.
 

@@ -30,7 +30,7 @@ from cocite.retrieval.single_shard import (
     first_rows,
 )
 from cocite_jobs.cluster.connection import ray_connection
-from cocite_jobs.cluster.driver_resources import WAITING
+from cocite_jobs.cluster.resources import free_cores
 from cocite_jobs.storage.cache import source_of
 from cocite_jobs.storage.transfer import fetch
 
@@ -120,8 +120,7 @@ class RayShards(RemoteShards):
         """
         described = describe_shards(root, version)
         if num_cpus is None:
-            nodes = [node["Resources"].get("CPU", 0.0) for node in ray.nodes() if node["Alive"]]
-            num_cpus = cores_of_actor(nodes, len(described))
+            num_cpus = cores_of_actor(free_cores(), len(described))
         actor = ray.remote(ShardActor).options(
             num_cpus=num_cpus,
             max_restarts=-1,
@@ -161,19 +160,18 @@ class RayShards(RemoteShards):
         ray.cancel(call)
 
 
-def cores_of_actor(nodes: Sequence[float], shards: int) -> float:
+def cores_of_actor(free: Sequence[float], shards: int) -> float:
     """The most cores that each shard's actor can reserve, one at most, where all have to be placed.
 
     Args:
-        nodes: the cores of each node, of any of which a job's own process may reserve a little.
+        free: the cores of each node that nobody has reserved.
         shards: how many actors.
 
     Example:
-        >>> cores_of_actor([2, 2], 4), cores_of_actor([2, 2], 3), cores_of_actor([0, 8], 4)
-        (0.995, 0.995, 1.0)
+        >>> cores_of_actor([2, 2], 4), cores_of_actor([1, 2], 4), cores_of_actor([0, 8], 4)
+        (1.0, 0.666, 1.0)
     """
-    free = [cores - WAITING for cores in nodes if cores > WAITING]
-    shares = [min(1.0, cores / count) for cores in free for count in range(1, shards + 1)]
+    shares = [min(1.0, cores / count) for cores in free if cores for count in range(1, shards + 1)]
     fits = [share for share in shares if sum(int(cores / share + 1e-9) for cores in free) >= shards]
     return int(1000 * max(fits, default=0.0)) / 1000
 

@@ -116,7 +116,7 @@ def test_who_does_the_work_reserves_a_cpu_and_the_accelerator(
     assert (with_workers.cpus, with_workers.others) == (0.01, {})
 
 
-def test_a_command_for_which_ray_searches_shards_leaves_the_cores_to_their_actors(
+def test_a_command_for_which_ray_only_searches_shards_reserves_a_cpu(
     requests: list[JobRequest], capsys: pytest.CaptureFixture[str]
 ) -> None:
     for line in (
@@ -125,4 +125,4 @@ def test_a_command_for_which_ray_searches_shards_leaves_the_cores_to_their_actor
         "rank --queries s3://b/q --to s3://b/r --index s3://b/i --on ray --workers 2",
     ):
         call(capsys, "job", "submit", *line.split())
-    assert [request.driver.cpus for request in requests] == [0.01, 0.01, 0.01]
+    assert [request.driver.cpus for request in requests] == [1, 1, 0.01]

@@ -27,7 +27,9 @@ from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.retrieval.index.versions import VersionedFolder
 from cocite.retrieval.remote_shards import ShardsUnavailableError
 from cocite_jobs.cluster.connection import ray_connection
+from cocite_jobs.cluster.resources import free_cores
 from cocite_jobs.retrieval.ray_shards import RayShards, open_on_ray
+from cocite_jobs.training.ray_actors import EventBuffer
 
 pytestmark = pytest.mark.integration
 
@@ -85,6 +87,19 @@ def test_the_answer_is_that_of_local_shards_to_the_bit(corpus: Corpus, root: Pat
     for name, values in local.signals.items():
         np.testing.assert_array_equal(remote.signals[name], values, err_msg=name)
     assert remote.missing_shards == ()
+
+
+def test_actors_take_what_others_have_left(root: Path) -> None:
+    cores = ray.cluster_resources()["CPU"]
+    holder = ray.remote(EventBuffer).options(num_cpus=cores - 0.5).remote()
+    try:
+        until = time.monotonic() + WAIT_S
+        while sum(free_cores()) > 0.5 and time.monotonic() < until:
+            time.sleep(0.05)
+        with RayShards.started(root, VERSION, start_s=60) as shards:
+            assert len({pid(shards, number) for number in range(3)}) == 3
+    finally:
+        ray.kill(holder)
 
 
 def test_a_dead_shard_is_named_and_comes_back(corpus: Corpus, root: Path) -> None:
