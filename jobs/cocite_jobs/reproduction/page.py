@@ -18,6 +18,9 @@ from cocite_jobs.reproduction.published import PublishedNumber, published_number
 from cocite_jobs.reproduction.record import MadeExhibit
 from cocite_jobs.reproduction.trial_statistics import Trials
 
+ALIKE_STEPS = 1.25
+"""A table whose models' steps differ by more than this factor says so."""
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -57,6 +60,22 @@ class Shown:
     def models(self) -> list[str]:
         """A line for each model: its path, version, step, seed, seconds."""
         return [_model_line(model) for model in self.made.models]
+
+    @property
+    def notes(self) -> list[str]:
+        """The table's own note, and one where models of a kind stopped at different steps, as a budget makes them."""
+        notes = [self.made.table.note] if self.made.table.note else []
+        steps: dict[str, list[int]] = {}
+        for model in self.made.models:
+            if model["step"]:
+                steps.setdefault(Path(model["model"]).name, []).append(model["step"])
+        for kind, found in steps.items():
+            if max(found) > ALIKE_STEPS * min(found):
+                notes.append(
+                    f"The models of {kind} are of steps {min(found):,} to {max(found):,}: their rows also differ by "
+                    "how long they were trained."
+                )
+        return notes
 
 
 @dataclass(frozen=True)
@@ -119,7 +138,7 @@ class Contents:
                 "title": shown.exhibit.title,
                 "columns": shown.made.table.columns,
                 "rows": shown.made.table.records(),
-                "note": shown.made.table.note,
+                "note": " ".join(shown.notes),
                 "command": shown.exhibit.command,
                 "seconds": round(shown.made.seconds, 3),
                 "models": [dict(model) for model in shown.made.models],
@@ -150,7 +169,8 @@ class Contents:
         lines += [f"- {name}: {value}" for name, value in self.facts.items()]
         for shown in self.shown:
             lines += ["", f"## {shown.exhibit.title}", "", shown.grid.markdown()]
-            lines += ["", shown.made.table.note] if shown.made.table.note else []
+            for note in shown.notes:
+                lines += ["", note]
             lines += ["", "```", shown.exhibit.command, "```", "", f"Measured in {shown.made.seconds:.1f} s."]
             lines += ["", *(f"- {line}" for line in shown.models)] if shown.models else []
         for title, reasons in (("Missing", self.missing), ("What cannot be made", self.impossible)):

@@ -67,6 +67,21 @@ def test_markdown_and_json_say_the_same(contents: Contents) -> None:
     assert (data["size"], data["corpus version"]) == ("toy", contents.setup.corpus.version)
 
 
+def test_models_of_a_kind_that_were_trained_longer_than_others_are_noted(contents: Contents) -> None:
+    steps = {"model/a/nnselect": 40, "model/b/nnselect": 50, "model/nnrank": 900, "model/words": None}
+    models = [MODEL | {"model": name, "step": step} for name, step in steps.items()]
+    [made] = contents.made
+    alike = replace(contents, made=[replace(made, models=models)])
+    longer = replace(contents, made=[replace(made, models=[*models, MODEL | {"step": 51}])])
+    note = (
+        "The models of nnselect are of steps 40 to 51: their rows also differ by how long they were trained."
+    )
+    assert [shown.notes for shown in alike.shown] == [[TABLE.note]]
+    assert [shown.notes for shown in longer.shown] == [[TABLE.note, note]]
+    assert f"\n\n{TABLE.note}\n\n{note}\n\n" in longer.markdown()
+    assert f"<p>{note}</p>" in longer.html()
+
+
 def test_files_are_written_only_where_they_change(contents: Contents, tmp_path: Path) -> None:
     write_pages(contents, tmp_path)
     names = {"index.html", "report.md", "report.json"}
