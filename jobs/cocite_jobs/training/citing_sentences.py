@@ -24,7 +24,8 @@ def train_citing_sentences(
 ) -> TrainedArtifact:
     """Train on the train split, choose the threshold on dev, and measure on dev and test.
 
-    Only papers of train reach the weights. Where there is no test split, nothing is measured on it.
+    Only papers of train reach the weights. Where there is no test split, nothing is measured on it. What the recipe
+    leaves out, or takes in, is measured on test as well, by a threshold of its own.
 
     Args:
         recipe: what is read, of how many papers, and how the weights are fitted.
@@ -48,30 +49,38 @@ def train_citing_sentences(
         absent = error.message
     else:
         absent = ""
-    made, cites = {}, {}
+    made, cites, complete = {}, {}, {}
     for split, found in read.items():
         progress.stage(f"vectors of {split}", 0)
-        cites[split] = found.cites
-        kept = sample_negatives(cites[split], recipe.negatives, recipe.seed)
-        made[split], cites[split] = (
-            vectors(found.papers, recipe.features, recipe.width)[kept],
-            cites[split][kept],
-        )
+        usual = np.flatnonzero(found.complete | recipe.incomplete)
+        sample = usual[sample_negatives(found.cites[usual], recipe.negatives, recipe.seed)]
+        kept = np.union1d(sample, np.flatnonzero(~found.complete))
+        made[split] = vectors(found.papers, recipe.features, recipe.width)[kept]
+        cites[split], complete[split] = found.cites[kept], found.complete[kept]
+    counted = {split: of | recipe.incomplete for split, of in complete.items()}
     progress.stage("weights", 0)
-    classifier = train_classifier(made["train"], cites["train"], recipe)
-    on_dev = classifier.of_vectors(made["dev"])
-    threshold = best_threshold(on_dev, cites["dev"])
+    classifier = train_classifier(made["train"][counted["train"]], cites["train"][counted["train"]], recipe)
+    scores = {split: classifier.of_vectors(made[split]) for split in made if split != "train"}
+    threshold = best_threshold(scores["dev"][counted["dev"]], cites["dev"][counted["dev"]])
     classifier = replace(classifier, settings=classifier.settings.model_copy(update={"threshold": threshold}))
-    metrics = measure(on_dev, cites["dev"], threshold)
+    metrics = measure(scores["dev"][counted["dev"]], cites["dev"][counted["dev"]], threshold)
     details: dict[str, object] = {
-        f"{split} sentences": f"{len(of):,}, {of.mean():.1%} cite" for split, of in cites.items()
+        f"{split} sentences": f"{rows.sum():,}, {cites[split][rows].mean():.1%} cite"
+        for split, rows in counted.items()
     }
     if "test" in made:
-        for name, value in measure(classifier.of_vectors(made["test"]), cites["test"], threshold).items():
-            details[f"test {name}"] = round(value, 4)
+        measured = measure(scores["test"][counted["test"]], cites["test"][counted["test"]], threshold)
+        details |= {f"test {name}": round(value, 4) for name, value in measured.items()}
         # Saying yes to all sentences has the share of positives for its precision.
-        share = float(np.mean(cites["test"]))
+        share = float(np.mean(cites["test"][counted["test"]]))
         details["test F1 of always yes"] = round(2 * share / (1 + share), 4)
+        others = {
+            split: rows if recipe.incomplete else np.ones_like(rows) for split, rows in complete.items()
+        }
+        at = best_threshold(scores["dev"][others["dev"]], cites["dev"][others["dev"]])
+        measured = measure(scores["test"][others["test"]], cites["test"][others["test"]], at)
+        which = "complete sentences alone" if recipe.incomplete else "incomplete sentences too"
+        details |= {f"{which}: test {name}": round(value, 4) for name, value in measured.items()}
     else:
         details["test left out"] = absent
     meta = {

@@ -32,6 +32,20 @@ def test_a_classifier_is_trained_measured_and_is_a_component(tmp_path: Path) -> 
     assert classifier.settings.threshold == pytest.approx(float(str(trained.details["threshold"])), abs=1e-4)
 
 
+def test_sentences_that_lack_a_word_are_learned_from_and_measured_only_where_asked(tmp_path: Path) -> None:
+    corpus = citing_corpus(tmp_path / "corpus", incomplete=True)
+    without = train(load_recipe("citing-sentences", ["width=4096"]), corpus, tmp_path / "without")
+    with_them = train(
+        load_recipe("citing-sentences", ["width=4096", "incomplete=true"]), corpus, tmp_path / "with"
+    )
+    assert without.details["train sentences"] == "60, 40.0% cite"
+    assert with_them.details["train sentences"] == "72, 50.0% cite"
+    assert without.details["test F1"] == without.details["incomplete sentences too: test F1"] == 1
+    assert with_them.details["test F1"] == with_them.details["complete sentences alone: test F1"] == 1
+    weights = [CitingSentenceClassifier.load(made.folder).weights for made in (without, with_them)]
+    assert (weights[0] != weights[1]).any()
+
+
 def test_a_corpus_without_a_test_split_or_without_bodies(tmp_path: Path) -> None:
     from cocite.corpus.splits import Split, with_split
 

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cocite.systems.citing_sentences.citations import HOLE, has_numbers, is_debris, remove_citations
+from cocite.systems.citing_sentences.citations import (
+    HOLE,
+    has_numbers,
+    is_debris,
+    is_incomplete,
+    remove_citations,
+)
 
 
 @pytest.mark.parametrize(
@@ -63,10 +69,34 @@ def test_nothing_of_a_mark_is_left_and_nothing_is_added(text: str, numbers: bool
     assert all(char in rest for char in left.replace(HOLE, ""))
 
 
+@pytest.mark.parametrize(
+    ("sentence", "incomplete"),
+    [
+        ("Trees help [[CIT:3]] .", False),
+        ("Trees help (Smith, 2003; Lee, 2004), and so do forests.", False),
+        ("We use the [[CIT:1]] parser of English.", False),
+        ("Trees help, e.g. [[CIT:1]].", False),
+        ("Nothing is cited in this sentence.", False),
+        ("Smith et al. (2003) grow trees.", True),
+        ("[[CIT:1]] and [[CIT:2]] grow trees.", True),
+        ("Trees help as shown by [[CIT:1]].", True),
+        ("Trees help, As In [[CIT:1]].", True),
+        ("In contrast, [[CIT:1]] grow trees.", True),
+        ("Trees grow like those of the [[CIT:1]].", True),
+        ("Trees help [[CIT:1]], as in [[CIT:2]].", True),
+    ],
+)
+def test_sentences_that_lack_a_word_without_their_citation(sentence: str, incomplete: bool) -> None:
+    text, _ = remove_citations(sentence, numbers=False)
+    assert is_incomplete(text) is incomplete
+
+
 def test_long_texts_of_open_brackets_end() -> None:
     for text in ("(Smith, " * 5_000, "A and " * 5_000, "[1, " * 5_000, "see e.g. " * 5_000):
         left, _ = remove_citations(text, numbers=True)
         assert len(left) <= 4_000
+        is_incomplete(f"{left}{HOLE}")
+        is_incomplete(left.replace("e", HOLE))
 
 
 @pytest.mark.parametrize(

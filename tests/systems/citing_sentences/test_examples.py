@@ -23,6 +23,13 @@ def test_examples_are_of_the_papers_of_one_split(tmp_path: Path) -> None:
     assert sum(seen) == 36
 
 
+def test_sentences_that_lack_a_word_are_not_complete(tmp_path: Path) -> None:
+    examples = read_examples(citing_corpus(tmp_path / "corpus", incomplete=True), "train", 100, seed=0)
+    assert examples.cites.mean() == 0.5
+    assert (~examples.complete).sum() == 12
+    assert examples.cites[~examples.complete].all()
+
+
 def test_a_sample_is_drawn_with_a_seed(tmp_path: Path) -> None:
     corpus = citing_corpus(tmp_path / "corpus")
     drawn = [read_examples(corpus, "train", 4, seed=seed).papers for seed in (0, 0, 1)]

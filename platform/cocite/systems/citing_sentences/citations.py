@@ -35,6 +35,16 @@ _REFERENCE = re.compile(
     r"|\bVol(?:ume|\.) ?\d|, editors?\b"
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_GOVERNING = (
+    "about|after|against|although|among|and|as|at|because|before|between|both|but|by|following|for|from|in|into|like|of"
+    "|on|or|over|see|since|than|that|through|to|under|unlike|using|via|when|where|whereas|which|while|with"
+)
+"""Words that something has to follow."""
+_INCOMPLETE = re.compile(
+    rf"^[\W_]*{HOLE}|\b(?:{_GOVERNING})\W{{0,3}}{HOLE}|\b(?:an?|the|this|our|their|its)\s?{HOLE}(?!\s?\w)"
+    rf"|[,;:.(\[]\s?{HOLE}(?=\s?\w)",
+    re.IGNORECASE,
+)
 
 
 def remove_citations(sentence: str, *, numbers: bool) -> tuple[str, bool]:
@@ -69,6 +79,22 @@ def remove_citations(sentence: str, *, numbers: bool) -> tuple[str, bool]:
         return text, False
     text = _CUE_BEFORE.sub("", _AROUND.sub(HOLE, text))
     return _POSSESSIVE.sub(HOLE, text), True
+
+
+def is_incomplete(text: str) -> bool:
+    """Whether a sentence lacks a word where a citation was removed, as its subject or after a preposition.
+
+    Such a sentence says by its grammar alone that something was cited in it, and nobody writes it into a draft.
+
+    Args:
+        text: of :func:`remove_citations`.
+
+    Example:
+        >>> examples = "Trees help [[CIT:1]].", "As [[CIT:1]] shows, trees help.", "We use the [[CIT:1]] parser."
+        >>> [is_incomplete(remove_citations(text, numbers=False)[0]) for text in examples]
+        [False, True, False]
+    """
+    return HOLE in text and _INCOMPLETE.search(text) is not None
 
 
 def has_numbers(sentences: list[str]) -> bool:

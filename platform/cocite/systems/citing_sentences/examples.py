@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from cocite.corpus.splits import split_papers
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
+from cocite.systems.citing_sentences.citations import is_incomplete
 from cocite.systems.citing_sentences.features import TextSentence, sentences_of
 
 
@@ -34,6 +35,11 @@ class CitingExamples:
         """(S,) whether each sentence cites."""
         return np.array([one.cites for paper in self.papers for one in paper], bool)
 
+    @property
+    def complete(self) -> NDArray[np.bool_]:
+        """(S,) whether each sentence reads as one without its citations, as the sentences of a draft do."""
+        return np.array([not is_incomplete(one.text) for paper in self.papers for one in paper], bool)
+
 
 def read_examples(
     corpus: Corpus, split: str, most: int, *, seed: int, advance: Callable[[int], None] = lambda _: None
@@ -42,7 +48,8 @@ def read_examples(
 
     A sentence is positive if it cites: a mark of the corpus, or the plain text of a citation, such as papers outside
     the corpus have. Both are removed from its text, with what else would say where they stood
-    (:mod:`cocite.systems.citing_sentences.citations`), so that nothing of the citation can be learned.
+    (:mod:`cocite.systems.citing_sentences.citations`). A sentence whose citation was its subject, or stood after a
+    preposition, lacks a word then, which gives the citation away: see :attr:`CitingExamples.complete`.
 
     Args:
         corpus: with body sentences.
@@ -65,7 +72,7 @@ def read_examples(
         papers.append(sentences_of(body["text"].to_pylist(), body["section"].to_pylist()))
         advance(1)
     examples = CitingExamples(papers)
-    if len(np.unique(examples.cites)) < 2:
+    if len(np.unique(examples.cites[examples.complete])) < 2:
         raise InputError(
             f"the {split} split has no body sentences of which some cite and some do not",
             where=str(corpus.path),
