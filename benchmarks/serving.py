@@ -108,7 +108,8 @@ def main() -> None:
                 asyncio.run(closed_loop(url, bodies(contexts, RERANK), 2 * cores, 5))
                 result["leaving"] += departures(url, contexts, "default")
         if "4" in options.parts:
-            result["overload"] = overload(options, model, cores, contexts, result["throughput"])
+            result["overload"], kind = overload(options, model, cores, contexts, result["throughput"])
+            result["CPU by process"].append(kind)
     report(result, options.json)
 
 
@@ -303,8 +304,8 @@ def departures(url: str, contexts: list[str], wait: str) -> list[dict[str, Any]]
 
 def overload(
     options: argparse.Namespace, model: Path, cores: int, contexts: list[str], measured: list[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """Part 4."""
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Part 4: a line for each round and one of all, and the line of the CPU by process."""
     unloaded, peak = measured[0]["p50 s"], max(row["requests/s"] for row in measured)
     impatient = ("--set", f"reranker.max_wait_s={0.6 * unloaded:.3f}")
     rows: list[dict[str, Any]] = []
@@ -313,14 +314,17 @@ def overload(
         asyncio.run(closed_loop(url, bodies(contexts, RERANK), 1, 5))  # warm
         single = asyncio.run(closed_loop(url, bodies(contexts, RERANK), 1, UNLOADED_LINES * options.seconds))
         before = memory(process)
+        begin, begin_kinds = time.perf_counter(), cpu_by_kind(process)
         for number in range(OVERLOADS):
             line = asyncio.run(open_loop(url, bodies(contexts, RERANK), TIMES * peak, options.seconds))
             lines.append(line)
             row = overloaded(str(number + 1), [line], percentile(single, 99), peak)
             rows.append(row | {"MB before": before / 1e6, "MB after": memory(process) / 1e6})
+        took, end_kinds = time.perf_counter() - begin, cpu_by_kind(process)
         total = overloaded("all", lines, percentile(single, 99), peak)
         rows.append(total | {key: rows[-1][key] for key in ("MB before", "MB after")})
-    return rows
+    asked = sum(len(line.calls) for line in lines)
+    return rows, by_kind(f"{TIMES} times the peak", begin_kinds, end_kinds, took, asked)
 
 
 def overloaded(name: str, lines: list[Line], unloaded_p99: float, peak: float) -> dict[str, Any]:
