@@ -155,7 +155,8 @@ def train(
         )
         return
     print_table(f"{kind} in {result.place}", ["dev", "value"], [[k, v] for k, v in result.metrics.items()])
-    err.print("  ".join(f"{name}: {shown(value)}" for name, value in result.details.items()))
+    for name, value in result.details.items():
+        err.print(f"{name}: {shown(value)}", soft_wrap=True)
 
 
 def shown(value: object) -> str:

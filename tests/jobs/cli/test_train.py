@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -68,6 +69,12 @@ def test_a_model_is_tracked_and_registered(
         "ours", "champion", tmp_path / "back", tracking=TrackingSettings(folder=tmp_path)
     )
     assert verify(fetched / "bag").digest == verify(tmp_path / "model" / "bag").digest
+
+
+def test_each_detail_of_a_training_has_a_line(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = call(capsys, *command, "--no-track")
+    assert code == 0, err
+    assert re.search(r"^seconds: \d+\.\d+$", err, re.MULTILINE), err
 
 
 def test_a_model_elsewhere_is_named_by_its_uri(
