@@ -96,6 +96,7 @@ def plan(setup: Setup) -> Plan:
             lambda setup: measured.table(setup, "Table 4"),
             _command(setup),
             needs,
+            measured_with="table3",
         ),
     ]
     citation = (

@@ -144,6 +144,7 @@ class Exhibit:
         names: our name of a row or column -> the paper's, where they differ.
         plot: how it is drawn; None: not at all.
         why_not: why this corpus has nothing to measure; empty: it has.
+        measured_with: id of an earlier exhibit, of whose measurement this one is another view; empty: of none.
 
     Example:
         >>> made = Exhibit("table1", "Table 1: the corpus", lambda setup: Table("", ["what", "value"], []), "cocite …")
@@ -159,6 +160,7 @@ class Exhibit:
     names: Mapping[str, str] = field(default_factory=dict)
     plot: Plot | None = None
     why_not: str = ""
+    measured_with: str = ""
 
     @property
     def label(self) -> str:

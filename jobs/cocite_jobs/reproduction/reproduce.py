@@ -202,7 +202,8 @@ class _Run:
             facts = self._models(exhibit)
             key = self._key(exhibit, facts)
             made = self.records.find(key, exhibit.id)
-            if made is None and exhibit in self.chosen and not self.budget.is_spent:
+            is_at_hand = exhibit.measured_with in self.new
+            if made is None and exhibit in self.chosen and (is_at_hand or not self.budget.is_spent):
                 self.note(f"making {exhibit.title}")
                 made = self._measure(exhibit, facts)
                 if made is not None:

@@ -6,15 +6,18 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from cocite.errors import BusyError, InputError, IntegrityError
+from cocite.evaluation.report import Table
 from cocite.locks import locked
 from cocite.progress_bars import Advance
+from cocite_jobs.reproduction import reproduce as reproduction
 from cocite_jobs.reproduction import rerankers
-from cocite_jobs.reproduction.plan import Setup
+from cocite_jobs.reproduction.plan import Exhibit, Plan, Setup
 from cocite_jobs.reproduction.reproduce import IDENTITY, SPENT, STOPPED, Outcome, reproduce
 from cocite_jobs.training import progress
 
@@ -114,6 +117,25 @@ def test_a_spent_budget_leaves_the_rest_to_the_next_run(empty_setup: Setup) -> N
     assert set(outcome.contents.missing.values()) == {SPENT}
     assert len(outcome.contents.missing) == 5
     assert "budget was spent" in (empty_setup.folder / "report.md").read_text()
+
+
+def test_another_view_of_what_was_measured_is_made_though_the_budget_is_spent(
+    empty_setup: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+
+    def slow(_: Setup) -> Table:
+        now[0] = 10.0
+        return Table("", ["what", "value"], [["papers", 5]])
+
+    first = Exhibit("table1", "Table 1: the corpus", slow, "cocite corpus stats")
+    others = replace(first, id="table2", title="Table 2"), replace(first, id="table3", title="Table 3")
+    plan = Plan("nogueira", "", (), (first, others[0], replace(others[1], measured_with="table1")), {})
+    monkeypatch.setattr(reproduction, "plan_of", lambda *_: plan)
+    monkeypatch.setattr(reproduction, "Budget", partial(reproduction.Budget, clock=lambda: now[0]))
+    outcome = reproduce("nogueira", empty_setup, budget=5)
+    assert outcome.made == ["table1", "table3"]
+    assert outcome.contents.missing == {"Table 2": SPENT}
 
 
 def test_a_training_that_fails_is_told_and_what_does_not_need_it_is_made(empty_setup: Setup) -> None:
