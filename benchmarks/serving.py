@@ -62,6 +62,7 @@ OVERLOADS = 8
 """Rounds of that: memory that grows shows in the later ones."""
 UNLOADED_LINES = 3
 """Lines of one client whose p99 the overloaded rounds are compared with: one line has few requests for a p99."""
+CLIENTS = "clients"
 REST_S = 10.0
 PATIENT = ("--set", "request_timeout_s=240", "--set", "reranker.max_wait_s=200")
 
@@ -200,15 +201,15 @@ def throughput(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Part 1: the lines of throughput, and those of the CPU by process."""
     rows: list[dict[str, Any]] = []
-    begin_kinds = cpu_by_kind(process)
+    begin_kinds = processes(process)
     time.sleep(REST_S)
-    kinds = [by_kind("none", begin_kinds, cpu_by_kind(process), REST_S, 0)]
+    kinds = [by_kind("none", begin_kinds, processes(process), REST_S, 0)]
     before = alone.rate()
     for clients in LOADS:
-        begin, begin_kinds = time.perf_counter(), cpu_by_kind(process)
+        begin, begin_kinds = time.perf_counter(), processes(process)
         line = asyncio.run(steady_loop(url, bodies(contexts, RERANK), clients, seconds))
-        took, end_kinds = time.perf_counter() - begin, cpu_by_kind(process)
-        cpu = sum(end_kinds.values()) - sum(begin_kinds.values())
+        took, end_kinds = time.perf_counter() - begin, processes(process)
+        cpu = sum(end_kinds[kind] - begin_kinds[kind] for kind in end_kinds if kind != CLIENTS)
         calls = line.within
         kinds.append(by_kind(f"{clients} clients", begin_kinds, end_kinds, took, len(line.calls)))
         after = alone.rate()
@@ -234,6 +235,11 @@ def throughput(
         )
         before = after
     return rows, kinds
+
+
+def processes(process: subprocess.Popen[bytes]) -> dict[str, float]:
+    """CPU seconds so far of each kind of the endpoint's processes, and of the clients, which are this process."""
+    return cpu_by_kind(process) | {CLIENTS: time.process_time()}
 
 
 def by_kind(
@@ -314,13 +320,13 @@ def overload(
         asyncio.run(closed_loop(url, bodies(contexts, RERANK), 1, 5))  # warm
         single = asyncio.run(closed_loop(url, bodies(contexts, RERANK), 1, UNLOADED_LINES * options.seconds))
         before = memory(process)
-        begin, begin_kinds = time.perf_counter(), cpu_by_kind(process)
+        begin, begin_kinds = time.perf_counter(), processes(process)
         for number in range(OVERLOADS):
             line = asyncio.run(open_loop(url, bodies(contexts, RERANK), TIMES * peak, options.seconds))
             lines.append(line)
             row = overloaded(str(number + 1), [line], percentile(single, 99), peak)
             rows.append(row | {"MB before": before / 1e6, "MB after": memory(process) / 1e6})
-        took, end_kinds = time.perf_counter() - begin, cpu_by_kind(process)
+        took, end_kinds = time.perf_counter() - begin, processes(process)
         total = overloaded("all", lines, percentile(single, 99), peak)
         rows.append(total | {key: rows[-1][key] for key in ("MB before", "MB after")})
     asked = sum(len(line.calls) for line in lines)
