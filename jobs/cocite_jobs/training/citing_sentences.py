@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-from cocite.systems.citing_sentences.classifier import KIND
+from cocite.systems.citing_sentences.classifier import KIND, CitingSentenceClassifier
 from cocite.systems.citing_sentences.examples import CitingExamples, read_examples
 from cocite.systems.citing_sentences.features import vectors
 from cocite.systems.citing_sentences.recipe import CitingSentencesRecipe
 from cocite.systems.citing_sentences.task import best_threshold, measure, sample_negatives, train_classifier
 from cocite_jobs.training.progress import ProgressCallback
 from cocite_jobs.training.types import TrainedArtifact
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Sentences of a split: their vectors, (S, width), and (S,) whether each cites, and whether it is complete."""
+
+    vectors: csr_matrix
+    cites: NDArray[np.bool_]
+    complete: NDArray[np.bool_]
+
+    def only_complete(self) -> _Sample:
+        """Those that read as sentences without their citations."""
+        rows = self.complete
+        return _Sample(self.vectors[rows], self.cites[rows], self.complete[rows])
 
 
 def train_citing_sentences(
@@ -49,36 +68,30 @@ def train_citing_sentences(
         absent = error.message
     else:
         absent = ""
-    made, cites, complete = {}, {}, {}
+    splits = {}
     for split, found in read.items():
         progress.stage(f"vectors of {split}", 0)
-        usual = np.flatnonzero(found.complete | recipe.incomplete)
-        sample = usual[sample_negatives(found.cites[usual], recipe.negatives, recipe.seed)]
-        kept = np.union1d(sample, np.flatnonzero(~found.complete))
-        made[split] = vectors(found.papers, recipe.features, recipe.width)[kept]
-        cites[split], complete[split] = found.cites[kept], found.complete[kept]
-    counted = {split: of | recipe.incomplete for split, of in complete.items()}
+        splits[split] = _sampled(found, recipe)
     progress.stage("weights", 0)
-    classifier = train_classifier(made["train"][counted["train"]], cites["train"][counted["train"]], recipe)
-    scores = {split: classifier.of_vectors(made[split]) for split in made if split != "train"}
-    threshold = best_threshold(scores["dev"][counted["dev"]], cites["dev"][counted["dev"]])
+    counted = {split: of if recipe.incomplete else of.only_complete() for split, of in splits.items()}
+    classifier = train_classifier(counted["train"].vectors, counted["train"].cites, recipe)
+    threshold = best_threshold(classifier.of_vectors(counted["dev"].vectors), counted["dev"].cites)
     classifier = replace(classifier, settings=classifier.settings.model_copy(update={"threshold": threshold}))
-    metrics = measure(scores["dev"][counted["dev"]], cites["dev"][counted["dev"]], threshold)
+    metrics = _measure(classifier, counted["dev"], threshold)
     details: dict[str, object] = {
-        f"{split} sentences": f"{rows.sum():,}, {cites[split][rows].mean():.1%} cite"
-        for split, rows in counted.items()
+        f"{split} sentences": f"{len(of.cites):,}, {of.cites.mean():.1%} cite"
+        for split, of in counted.items()
     }
-    if "test" in made:
-        measured = measure(scores["test"][counted["test"]], cites["test"][counted["test"]], threshold)
+    if "test" in splits:
+        measured = _measure(classifier, counted["test"], threshold)
         details |= {f"test {name}": round(value, 4) for name, value in measured.items()}
         # Saying yes to all sentences has the share of positives for its precision.
-        share = float(np.mean(cites["test"][counted["test"]]))
+        share = float(counted["test"].cites.mean())
         details["test F1 of always yes"] = round(2 * share / (1 + share), 4)
-        others = {
-            split: rows if recipe.incomplete else np.ones_like(rows) for split, rows in complete.items()
-        }
-        at = best_threshold(scores["dev"][others["dev"]], cites["dev"][others["dev"]])
-        measured = measure(scores["test"][others["test"]], cites["test"][others["test"]], at)
+        dev, test = (
+            splits[split].only_complete() if recipe.incomplete else splits[split] for split in ("dev", "test")
+        )
+        measured = _measure(classifier, test, best_threshold(classifier.of_vectors(dev.vectors), dev.cites))
         which = "complete sentences alone" if recipe.incomplete else "incomplete sentences too"
         details |= {f"{which}: test {name}": round(value, 4) for name, value in measured.items()}
     else:
@@ -93,3 +106,16 @@ def train_citing_sentences(
     progress.log(metrics, 0)
     details |= {"threshold": round(threshold, 4), "seconds": time.monotonic() - began}
     return TrainedArtifact(to / KIND, metrics, details)
+
+
+def _sampled(found: CitingExamples, recipe: CitingSentencesRecipe) -> _Sample:
+    """The sentences that the recipe counts, as many negatives as it asks for, and all incomplete ones."""
+    cites, complete = found.cites, found.complete
+    usual = np.flatnonzero(complete | recipe.incomplete)
+    sample = usual[sample_negatives(cites[usual], recipe.negatives, recipe.seed)]
+    kept = np.union1d(sample, np.flatnonzero(~complete))
+    return _Sample(vectors(found.papers, recipe.features, recipe.width)[kept], cites[kept], complete[kept])
+
+
+def _measure(classifier: CitingSentenceClassifier, sample: _Sample, threshold: float) -> dict[str, float]:
+    return measure(classifier.of_vectors(sample.vectors), sample.cites, threshold)
