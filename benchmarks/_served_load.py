@@ -1,16 +1,20 @@
-"""Load on an endpoint: clients that wait for their answers, clients that do not, and clients that leave."""
+"""Load on an endpoint: clients that wait for their answers, clients that do not, and clients that leave.
+
+They share the cores with the endpoint, so they are of aiohttp, which takes less of them than httpx does.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
 import numpy as np
+from aiohttp import ClientSession, ClientTimeout, TCPConnector
 
 TIMEOUT_S = 300
 
@@ -57,20 +61,21 @@ class Line:
         return [call for call in self.calls if self.begin < call.end <= self.end]
 
 
-async def ask(client: httpx.AsyncClient, body: dict[str, Any]) -> Call:
+async def ask(client: ClientSession, body: dict[str, Any]) -> Call:
     """Send one request and wait for its answer."""
     begin = time.perf_counter()
-    answer = await client.post("/v1/recommend", json=body)
-    seconds = time.perf_counter() - begin
-    reranked = answer.json().get("reranked") or {"read": 0}
-    return Call(
-        begin, seconds, answer.status_code, reranked["read"], int(answer.headers.get("retry-after", 0))
-    )
+    async with client.post("/v1/recommend", json=body) as answer:
+        content = await answer.read()
+        seconds = time.perf_counter() - begin
+        reranked = json.loads(content).get("reranked") or {"read": 0}
+        return Call(
+            begin, seconds, answer.status, reranked["read"], int(answer.headers.get("retry-after", 0))
+        )
 
 
-def connect(url: str) -> httpx.AsyncClient:
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
-    return httpx.AsyncClient(base_url=url, timeout=TIMEOUT_S, limits=limits)
+def connect(url: str) -> ClientSession:
+    """Clients with as many connections as they need; a context manager."""
+    return ClientSession(url, timeout=ClientTimeout(total=TIMEOUT_S), connector=TCPConnector(limit=0))
 
 
 async def closed_loop(url: str, bodies: list[dict[str, Any]], clients: int, seconds: float) -> list[Call]:
@@ -79,7 +84,7 @@ async def closed_loop(url: str, bodies: list[dict[str, Any]], clients: int, seco
     done: list[Call] = []
     end = time.perf_counter() + seconds
 
-    async def client(connection: httpx.AsyncClient, own: Iterator[dict[str, Any]]) -> None:
+    async def client(connection: ClientSession, own: Iterator[dict[str, Any]]) -> None:
         done.append(await ask(connection, next(own)))
         while time.perf_counter() < end:
             done.append(await ask(connection, next(own)))
@@ -97,7 +102,7 @@ async def steady_loop(url: str, bodies: list[dict[str, Any]], clients: int, seco
     answered = 0
     begin = end = float("inf")
 
-    async def client(connection: httpx.AsyncClient, own: Iterator[dict[str, Any]]) -> None:
+    async def client(connection: ClientSession, own: Iterator[dict[str, Any]]) -> None:
         nonlocal answered, begin, end
         done.append(await ask(connection, next(own)))
         answered += 1
@@ -134,7 +139,7 @@ async def leave(url: str, bodies: list[dict[str, Any]], count: int, at_once: int
     """So many clients, so many at once, each of which leaves after some seconds without an answer."""
     gate = asyncio.Semaphore(at_once)
 
-    async def client(connection: httpx.AsyncClient, body: dict[str, Any]) -> None:
+    async def client(connection: ClientSession, body: dict[str, Any]) -> None:
         async with gate:
             try:
                 async with asyncio.timeout(seconds):
@@ -154,7 +159,7 @@ async def beside(
     """Small requests one after the other, while so many clients send large ones one after the other."""
     stop = asyncio.Event()
 
-    async def stream(connection: httpx.AsyncClient, own: Iterator[dict[str, Any]]) -> list[Call]:
+    async def stream(connection: ClientSession, own: Iterator[dict[str, Any]]) -> list[Call]:
         calls = []
         while not stop.is_set():
             calls.append(await ask(connection, next(own)))
