@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cocite.atomic_files import refuse_folder
 from cocite.cli.console import out, print_json, print_note, print_warnings, spinner
 from cocite.cli.locations import INPUT, with_local_paths
 from cocite.cli.options import CITE_KEYS_HELP, JsonOption, NoVerifyOption
-from cocite.cli.recommend_output import note_written, print_report, write_draft, write_references
+from cocite.cli.recommend_checks import open_checked, require_partners
+from cocite.cli.recommend_output import (
+    complete_draft,
+    note_written,
+    show_report,
+    write_draft,
+    write_references,
+)
 from cocite.cli.seed_list import recommend_like, require_draft, seed_rows
 from cocite.errors import InputError
 
@@ -22,7 +28,6 @@ if TYPE_CHECKING:
     from cocite.corpus.store import Corpus
     from cocite.drafts.advice import Adviser, Companion
     from cocite.drafts.bibliography import Bibliography
-    from cocite.drafts.completion import Completion
     from cocite.drafts.library import Library
     from cocite.drafts.reading import OpenedDraft
 
@@ -168,39 +173,33 @@ def recommend(
     """
     from cocite.corpus.references import form_of
     from cocite.drafts.advice import Adviser
-    from cocite.drafts.completion import complete
     from cocite.drafts.crossref import crossref_papers
     from cocite.drafts.library import Library
-    from cocite.drafts.reading import find_draft, open_draft
     from cocite.drafts.reference_list import with_references
     from cocite.drafts.reference_styles import ReferenceStyle, by_id
     from cocite.drafts.report import Report, printable
-    from cocite.drafts.style_names import DEFAULT_STYLE
     from cocite.drafts.suggestions import load_classifier, papers_of
     from cocite.drafts.suggestions import suggestions as suggested_sentences
-    from cocite.drafts.writing import check_destination
     from cocite.pipeline.options import Options
     from cocite.pipeline.recommender import Recommender
 
-    if in_place and not write:
-        raise InputError("goes with --write", where="--in-place")
-    if patch is not None and write:
-        raise InputError("goes without --write", where="--patch")
-    if cite_keys and not (write or patch):
-        raise InputError("goes with --write or --patch", where="--cite-keys")
+    require_partners(
+        write=write,
+        patch=patch is not None,
+        in_place=in_place,
+        cite_keys=cite_keys is not None,
+        references=references is not None,
+        have=bool(have),
+        new=new,
+        lookup=lookup is not None,
+        suggest=suggest,
+        suggestions=suggestions is not None,
+    )
     if references is not None:
-        if not write:
-            raise InputError("goes with --write", where="--references")
         form_of(references)
     is_word = draft is not None and draft.suffix.lower() == ".docx"
     if style is not None and write and not as_json and not is_word:
         raise InputError("is for the report, which --write shows with --json alone", where="--style")
-    if new and not have:
-        raise InputError("goes with --have", where="--new")
-    if lookup and not have:
-        raise InputError("goes with --have", where="--lookup")
-    if suggestions is not None and not suggest:
-        raise InputError("goes with --suggest", where="--suggestions")
     if draft is None:
         require_draft(
             bib=bib is not None,
@@ -234,36 +233,27 @@ def recommend(
         return
     reference_style = None if style is None else ReferenceStyle.read(style)
     classifier = load_classifier(model) if suggest else None
-    path = find_draft(draft)
-    opened = open_draft(path, main)
-    read = opened.draft
-    if not (read.gaps or read.cites or suggest):
-        raise InputError(
-            "the draft has neither gaps nor citations", where=str(draft), hint="mark a gap with [CIT]"
-        )
-    if write or patch:
-        check_destination(path, opened, copies=write and not in_place)
-    if read.kind == "docx" and (patch or cite_keys):
-        raise InputError(
-            "is for drafts with keys, which a .docx has not",
-            where="--patch" if patch else "--cite-keys",
-            hint="use --write alone",
-        )
-    for file in (patch, references):
-        if file is not None:
-            refuse_folder(file)
-            if file.is_file():
-                raise InputError("is there already", where=str(file), hint="remove or rename it")
-    print_warnings(*read.warnings)
+    path, opened = open_checked(
+        draft,
+        main,
+        suggest=suggest,
+        write=write,
+        in_place=in_place,
+        patch=patch,
+        cite_keys=cite_keys is not None,
+        references=references,
+    )
+    print_warnings(*opened.draft.warnings)
     with spinner("opening the index"):
         recommender = Recommender.load(model, index)
     print_warnings(*recommender.exclusion_notes)
-    bibliography = _bibliography(opened, bib, recommender.index.corpus)
-    library = Library.read(have or [], recommender.index.corpus, crossref_papers if lookup else None)
+    corpus = recommender.index.corpus
+    bibliography = _bibliography(opened, bib, corpus)
+    library = Library.read(have or [], corpus, crossref_papers if lookup else None)
     if have:
         _note_library(library)
-    likes, dislikes = seed_rows(recommender.index.corpus, like or (), dislike or ())
-    read, bibliography = with_references(read, bibliography, recommender.index.corpus)
+    likes, dislikes = seed_rows(corpus, like or (), dislike or ())
+    read, bibliography = with_references(opened.draft, bibliography, corpus)
     if like_cited:
         cited = bibliography.cited_rows(read).values()
         likes += [row for row in cited if row not in {*likes, *dislikes}]
@@ -278,39 +268,27 @@ def recommend(
             suggested = list(
                 papers_of(adviser, suggested_sentences(read, classifier, suggestions or 5), options)
             )
-    owned = frozenset(recommender.index.corpus.ids(library.rows))
+    owned = frozenset(corpus.ids(library.rows))
     companions = _companions(adviser, together, without=owned if new else frozenset())
     report = Report(read, gaps, adviser.cited(), companions, owned if have else None, suggested)
     if reference_style is not None:
         report = replace(report, references=by_id(reference_style, report.papers()))
-    done: Completion | None = None
-    files: list[str] = []
-    more: dict[str, object] = {}
-    if write or patch:
-        if read.kind == "docx":
-            # The library for .docx is for these drafts alone.
-            from cocite.drafts.word_completion import complete_word
-
-            reference_style = reference_style or ReferenceStyle.named(DEFAULT_STYLE)
-            done = complete_word(path.read_bytes(), read, gaps, recommender.index.corpus, reference_style)
-        else:
-            done = complete(read, gaps, bibliography, recommender.index.corpus, cite_keys or "cocite")
-        files = write_draft(done, path, opened.folder, patch, in_place=in_place)
-        if references is not None:
-            write_references(done, references)
-            files.append(str(references))
-        more = {"written": files, "unfilled": list(done.unfilled), "diff": done.diff()}
+    if not (write or patch):
+        show_report(report, format_, as_json=as_json)
+        return
+    done = complete_draft(path, read, gaps, bibliography, corpus, cite_keys or "cocite", reference_style)
+    files = write_draft(done, path, opened.folder, patch, in_place=in_place)
+    if references is not None:
+        write_references(done, references)
+        files.append(str(references))
     if as_json:
-        print_json({**report.values(), **more})
+        written = {"written": files, "unfilled": list(done.unfilled), "diff": done.diff()}
+        print_json({**report.values(), **written})
     elif write:
-        assert done is not None
         out.print(printable(done.diff()), soft_wrap=True)
-    elif format_ == "terminal":
-        print_report(report)
     else:
-        out.print(report.markdown() if format_ == "markdown" else report.html(), soft_wrap=True)
-    if done is not None:
-        note_written(done, files)
+        show_report(report, format_, as_json=False)
+    note_written(done, files)
 
 
 def _bibliography(opened: OpenedDraft, sources: list[str] | None, corpus: Corpus) -> Bibliography:

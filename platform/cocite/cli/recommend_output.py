@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from cocite.atomic_files import replace_file
-from cocite.cli.console import out, print_note
+from cocite.cli.console import out, print_json, print_note
 
 if TYPE_CHECKING:
+    from cocite.corpus.bibtex import KeyForm
+    from cocite.corpus.store import Corpus
     from cocite.drafts.advice import GapAdvice
+    from cocite.drafts.bibliography import Bibliography
     from cocite.drafts.completion import Completion
+    from cocite.drafts.draft import Draft
+    from cocite.drafts.reference_styles import ReferenceStyle
     from cocite.drafts.report import Report
+
+
+def complete_draft(
+    path: Path,
+    draft: Draft,
+    gaps: Sequence[GapAdvice],
+    bibliography: Bibliography,
+    corpus: Corpus,
+    cite_keys: KeyForm,
+    style: ReferenceStyle | None,
+) -> Completion:
+    """Put the best paper into each gap: its key, or into a .docx its citation in a style of references."""
+    if draft.kind != "docx":
+        from cocite.drafts.completion import complete
+
+        return complete(draft, gaps, bibliography, corpus, cite_keys)
+    # The library for .docx is for these drafts alone.
+    from cocite.drafts import reference_styles
+    from cocite.drafts.style_names import DEFAULT_STYLE
+    from cocite.drafts.word_completion import complete_word
+
+    style = style or reference_styles.ReferenceStyle.named(DEFAULT_STYLE)
+    return complete_word(path.read_bytes(), draft, gaps, corpus, style)
 
 
 def write_draft(
@@ -45,6 +74,16 @@ def note_written(done: Completion, files: list[str]) -> None:
         print_note(f"no citation was put into the gaps {', '.join(map(str, done.unfilled))}")
     if done.bibliography and not done.is_linked:
         print_note(f"the draft does not name {done.bib_name}: add it where you name your .bib files")
+
+
+def show_report(report: Report, form: Literal["terminal", "markdown", "html"], *, as_json: bool) -> None:
+    """Print a report in the form that was asked for."""
+    if as_json:
+        print_json(report.values())
+    elif form == "terminal":
+        print_report(report)
+    else:
+        out.print(report.markdown() if form == "markdown" else report.html(), soft_wrap=True)
 
 
 def print_report(report: Report) -> None:
