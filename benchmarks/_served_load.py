@@ -81,41 +81,36 @@ def connect(url: str) -> ClientSession:
 async def closed_loop(url: str, bodies: list[dict[str, Any]], clients: int, seconds: float) -> list[Call]:
     """So many clients, each of which waits for its answer and asks again, for some time and at least once; all answers
     are waited for."""
+    return (await _ask_in_turns(url, bodies, clients, seconds, once_all_answered=False)).calls
+
+
+async def steady_loop(url: str, bodies: list[dict[str, Any]], clients: int, seconds: float) -> Line:
+    """So many clients, each of which waits for its answer and asks again, for some time after each had an answer."""
+    return await _ask_in_turns(url, bodies, clients, seconds, once_all_answered=True)
+
+
+async def _ask_in_turns(
+    url: str, bodies: list[dict[str, Any]], clients: int, seconds: float, *, once_all_answered: bool
+) -> Line:
+    """Both loops: the seconds begin at once, or when every client had its first answer."""
     done: list[Call] = []
-    end = time.perf_counter() + seconds
+    answered = 0
+    begin = float("inf") if once_all_answered else time.perf_counter()
 
     async def client(connection: ClientSession, own: Iterator[dict[str, Any]]) -> None:
+        nonlocal answered, begin
         done.append(await ask(connection, next(own)))
-        while time.perf_counter() < end:
+        answered += 1
+        if once_all_answered and answered == clients:
+            begin = time.perf_counter()
+        while time.perf_counter() < begin + seconds:
             done.append(await ask(connection, next(own)))
 
     async with connect(url) as connection:
         # Each client starts at another request.
         own = [itertools.cycle(bodies[i:] + bodies[:i]) for i in range(clients)]
         await asyncio.gather(*(client(connection, bodies_of) for bodies_of in own))
-    return done
-
-
-async def steady_loop(url: str, bodies: list[dict[str, Any]], clients: int, seconds: float) -> Line:
-    """So many clients, each of which waits for its answer and asks again, for some time after each had an answer."""
-    done: list[Call] = []
-    answered = 0
-    begin = end = float("inf")
-
-    async def client(connection: ClientSession, own: Iterator[dict[str, Any]]) -> None:
-        nonlocal answered, begin, end
-        done.append(await ask(connection, next(own)))
-        answered += 1
-        if answered == clients:
-            begin = time.perf_counter()
-            end = begin + seconds
-        while time.perf_counter() < end:
-            done.append(await ask(connection, next(own)))
-
-    async with connect(url) as connection:
-        own = [itertools.cycle(bodies[i:] + bodies[:i]) for i in range(clients)]
-        await asyncio.gather(*(client(connection, bodies_of) for bodies_of in own))
-    return Line(done, begin, end)
+    return Line(done, begin, begin + seconds)
 
 
 async def open_loop(url: str, bodies: list[dict[str, Any]], rate: float, seconds: float) -> Line:
