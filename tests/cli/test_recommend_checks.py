@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from docx import Document
 
-from cocite.cli.recommend_checks import PARTNERS, open_checked, require_partners
+from cocite.cli.recommend_checks import PARTNERS, open_checked, require_draft, require_partners
 from cocite.errors import InputError
 
 NOTHING: dict[str, Any] = {
@@ -36,6 +36,11 @@ def test_an_option_needs_one_of_its_partners(name: str) -> None:
 def test_a_patch_goes_without_write() -> None:
     with pytest.raises(InputError, match="^--patch: goes without --write"):
         require_partners(write=True, patch=True)
+
+
+def test_an_option_for_drafts_needs_one() -> None:
+    with pytest.raises(InputError, match="^--like-cited: goes with a draft$"):
+        require_draft(bib=False, like_cited=True)
 
 
 def test_a_draft_with_something_to_answer_is_opened(tmp_path: Path) -> None:

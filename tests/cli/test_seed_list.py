@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cocite.cli.recommend import app
-from cocite.cli.seed_list import require_draft, seed_rows, show_papers
+from cocite.cli.seed_list import seed_rows, show_papers
 from cocite.corpus.starter import starter_corpus
 from cocite.errors import InputError
 from cocite.retrieval.index.snapshot import IndexSnapshot
@@ -88,5 +88,3 @@ def test_wrong_lists_name_their_option() -> None:
         seed_rows(corpus, LIKED, ["x"])
     with pytest.raises(InputError, match="is liked, too"):
         seed_rows(corpus, LIKED, LIKED[:1])
-    with pytest.raises(InputError, match="^--like-cited: goes with a draft$"):
-        require_draft(bib=False, like_cited=True)

@@ -11,7 +11,7 @@ import typer
 from cocite.cli.console import out, print_json, print_note, print_warnings, spinner
 from cocite.cli.locations import INPUT, with_local_paths
 from cocite.cli.options import CITE_KEYS_HELP, JsonOption, NoVerifyOption
-from cocite.cli.recommend_checks import open_checked, require_partners
+from cocite.cli.recommend_checks import open_checked, require_draft, require_partners
 from cocite.cli.recommend_output import (
     complete_draft,
     note_written,
@@ -19,7 +19,7 @@ from cocite.cli.recommend_output import (
     write_draft,
     write_references,
 )
-from cocite.cli.seed_list import recommend_like, require_draft, seed_rows
+from cocite.cli.seed_list import recommend_like, seed_rows
 from cocite.errors import InputError
 
 if TYPE_CHECKING:

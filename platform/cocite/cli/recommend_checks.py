@@ -38,6 +38,20 @@ def require_partners(**given: bool) -> None:
         raise InputError("goes without --write", where="--patch")
 
 
+def require_draft(**given: bool) -> None:
+    """Refuse options that go with a draft alone; their values are whether they were given.
+
+    Example:
+        >>> require_draft(write=True)
+        Traceback (most recent call last):
+        ...
+        cocite.errors.InputError: --write: goes with a draft
+    """
+    for name, is_given in given.items():
+        if is_given:
+            raise InputError("goes with a draft", where=_option(name))
+
+
 def open_checked(
     draft: Path,
     main: str,

@@ -46,20 +46,6 @@ def seed_rows(corpus: Corpus, like: Sequence[str], dislike: Sequence[str]) -> tu
     return list(likes), list(dislikes)
 
 
-def require_draft(**given: bool) -> None:
-    """Refuse options that go with a draft alone; their values are whether they were given.
-
-    Example:
-        >>> require_draft(write=True)
-        Traceback (most recent call last):
-        ...
-        cocite.errors.InputError: --write: goes with a draft
-    """
-    for name, is_given in given.items():
-        if is_given:
-            raise InputError("goes with a draft", where=f"--{name.replace('_', '-')}")
-
-
 def recommend_like(
     recommender: Recommender,
     like: Sequence[str],
