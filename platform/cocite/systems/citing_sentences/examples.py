@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +31,12 @@ class CitingExamples:
     def __len__(self) -> int:
         return sum(map(len, self.papers))
 
-    @property
+    @cached_property
     def cites(self) -> NDArray[np.bool_]:
         """(S,) whether each sentence cites."""
         return np.array([one.cites for paper in self.papers for one in paper], bool)
 
-    @property
+    @cached_property
     def complete(self) -> NDArray[np.bool_]:
         """(S,) whether each sentence reads as one without its citations, as the sentences of a draft do."""
         return np.array([not is_incomplete(one.text) for paper in self.papers for one in paper], bool)
