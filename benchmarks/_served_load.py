@@ -1,6 +1,6 @@
 """Load on an endpoint: clients that wait for their answers, clients that do not, and clients that leave.
 
-They share the cores with the endpoint, so they are of aiohttp, which takes less of them than httpx does.
+They share the cores with the endpoint; the CPU time of this process says what they take of them.
 """
 
 from __future__ import annotations
