@@ -5,10 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers.served_cross_encoder import cross_encoder_folder
 from helpers.synthetic import SyntheticCorpora
+from mlflow import MlflowClient
 
 from cocite.artifacts import verify
+from cocite.corpus.starter import build_starter
 from cocite.corpus.store import Corpus
+from cocite.pipeline import components
+from cocite.pipeline.golden_queries import GoldenQueries, make_golden_queries
+from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.training.engine.settings import WorkerSettings
 from cocite_jobs.cluster.connection import ray_connection
 from cocite_jobs.storage.location import Location
@@ -17,7 +23,7 @@ from cocite_jobs.training.train import train
 from cocite_mlflow.connection import TrackingSettings
 from cocite_mlflow.registry import download_model
 from cocite_mlflow.runs import MlflowRun, start_run
-from cocite_tuning.run.champion import ComparisonOnWorker, promote_if_better
+from cocite_tuning.run.champion import ChampionOnWorker, promote_if_better
 from cocite_tuning.sweep.promotion import PromotionResult
 from cocite_tuning.sweep.sweep import ChampionSettings
 
@@ -54,7 +60,7 @@ def test_a_significantly_better_model_takes_the_alias(corpus: Corpus, tmp_path: 
     strong = model(corpus, tmp_path / "strong")
     store = TrackingSettings(folder=tmp_path)
 
-    def challenge(contender: Path, on_worker: ComparisonOnWorker | None = None) -> PromotionResult:
+    def challenge(contender: Path, on_worker: ChampionOnWorker | None = None) -> PromotionResult:
         with start_run("sweep", experiment="tune", tracking=store) as run:
             result = promote_if_better(SETTINGS, contender, corpus, store, run, on_worker)
         assert result is not None
@@ -75,11 +81,43 @@ def test_a_significantly_better_model_takes_the_alias(corpus: Corpus, tmp_path: 
     # A worker of a cluster measures the same.
     sweep = Location.of(tmp_path / "sweep")
     with ray_connection("local"):
-        on_worker = ComparisonOnWorker(sweep, str(corpus.path), WorkerSettings())
+        on_worker = ChampionOnWorker(sweep, str(corpus.path), WorkerSettings())
         assert challenge(weak, on_worker) == challenge(weak)
     assert sweep.names() == []
     holder = download_model("ours", "champion", tmp_path / "back", tracking=store)
     assert verify(holder / "nnselect").digest == verify(strong / "nnselect").digest
+
+
+@pytest.mark.integration
+def test_a_worker_makes_the_golden_queries_of_a_new_champion(tmp_path: Path) -> None:
+    corpus, index = build_starter(tmp_path / "corpus"), tmp_path / "index"
+    IndexSnapshot.create(corpus, index)
+    model, same = cross_encoder_folder(tmp_path / "model"), cross_encoder_folder(tmp_path / "same")
+    store, sweep = TrackingSettings(folder=tmp_path), Location.of(tmp_path / "sweep")
+    on_worker = ChampionOnWorker(sweep, str(corpus.path), WorkerSettings())
+
+    def promote(name: str, index: Path) -> str:
+        settings = SETTINGS.model_copy(update={"register_as": name, "index": index})
+        with start_run("sweep", experiment="tune", tracking=store) as run:
+            result = promote_if_better(settings, model, corpus, store, run, on_worker)
+            assert result is not None
+            assert (result.won, result.version) == (True, 1)
+        assert sweep.names() == []
+        client = MlflowClient(f"sqlite:///{tmp_path}/mlflow.db")
+        return str(client.get_run(run.id).data.tags["golden queries"])
+
+    with ray_connection("local"):
+        assert promote("none", tmp_path / "none").startswith("warning: no golden queries were made: ")
+        assert GoldenQueries.open(model) is None
+        assert promote("ours", index) == "kept 8 golden queries with the model"
+    made, here = GoldenQueries.open(model), make_golden_queries(same, index)
+    assert made is not None
+    assert (made.queries, made.model) == (here.queries, components.version(model))
+    assert {name: answer.ids for name, answer in made.answers.items()} == {
+        name: answer.ids for name, answer in here.answers.items()
+    }
+    holder = download_model("ours", "champion", tmp_path / "back", tracking=store)
+    assert GoldenQueries.open(holder) == made
 
 
 def test_without_tracking_nothing_is_registered(corpus: Corpus, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,9 +20,12 @@ from cocite.corpus.store import Corpus
 from cocite.evaluation import experiment, systems, tasks
 from cocite.evaluation.metrics import Metric
 from cocite.evaluation.significance import compare
+from cocite.pipeline.golden_queries import FOLDER, GoldenQueries
 from cocite.retrieval.index.index import Index
 from cocite.training.engine.settings import WorkerSettings
+from cocite_jobs.steps.files import place_of
 from cocite_jobs.storage.location import Location
+from cocite_jobs.storage.transfer import fetch
 from cocite_jobs.training.golden import golden_note
 from cocite_jobs.training.progress import ProgressCallback, ProgressFunctions
 from cocite_mlflow.connection import TrackingSettings
@@ -37,14 +41,16 @@ LOG = logging.getLogger("cocite.tune")
 SPLIT = "dev"
 DEPTH = 100
 """Papers ranked for each query, unless the metric looks deeper."""
-CONTENDER, HOLDER = "contender", "holder"
+CONTENDER, HOLDER, ANSWERED = "contender", "holder", "answered"
+"""Names of the models, and of the folder with the contender's golden queries."""
 COPIES = ".champion"
-"""Folder of both models in that of a sweep, while a worker compares them."""
+"""Folder of both models in that of a sweep, while a worker reads them."""
+AGAIN = "pass --resume to go on with the sweep"
 
 
 @dataclass(frozen=True)
-class ComparisonOnWorker:
-    """Where a worker of the cluster finds two models that it compares.
+class ChampionOnWorker:
+    """Where a worker of the cluster finds two models that it compares, and the one whose golden queries it makes.
 
     Attributes:
         place: a folder that workers see, in which the models lie meanwhile.
@@ -53,7 +59,7 @@ class ComparisonOnWorker:
         wait: for a node that has them.
 
     Example:
-        >>> where = ComparisonOnWorker(Location.of("/data/sweep"), "s3://bucket/corpus", WorkerSettings(cpus=4))
+        >>> where = ChampionOnWorker(Location.of("/data/sweep"), "s3://bucket/corpus", WorkerSettings(cpus=4))
         >>> (where.place / COPIES).uri
         '/data/sweep/.champion'
     """
@@ -70,7 +76,7 @@ def promote_if_better(
     corpus: Corpus,
     store: TrackingSettings,
     run: MlflowRun,
-    on_worker: ComparisonOnWorker | None = None,
+    on_worker: ChampionOnWorker | None = None,
 ) -> PromotionResult | None:
     """Compare a model with the holder of an alias, and register it if it is better or the alias has no holder.
 
@@ -80,7 +86,8 @@ def promote_if_better(
         corpus: whose dev queries are ranked, with the history before dev.
         store: of the registered models.
         run: the MLflow run that a new version belongs to.
-        on_worker: where a worker of the present Ray compares the models; None: this process compares them.
+        on_worker: where a worker of the present Ray compares the models, and makes the golden queries of the better
+            one; None: this process does both.
 
     Returns:
         Who holds the alias, and why; None without tracking, where nothing can be registered.
@@ -105,7 +112,7 @@ def promote_if_better(
         if not is_better(comparison, level=settings.level):
             run.set_tag("champion", "stays")
             return PromotionResult(name, alias, False, holder_version, comparison)
-    if note := golden_note(model, settings.index):
+    if note := _keep_golden_queries(settings, model, corpus, on_worker):
         LOG.warning("%s", note)
         run.set_tag("golden queries", note)
     version = register_model(model, name, alias, tracking=store, run=run)
@@ -126,7 +133,7 @@ def _metric_per_query(settings: ChampionSettings, model: Path, corpus: Corpus) -
 
 
 def _measure_on_worker(
-    settings: ChampionSettings, models: Mapping[str, Path], corpus: Corpus, where: ComparisonOnWorker
+    settings: ChampionSettings, models: Mapping[str, Path], corpus: Corpus, where: ChampionOnWorker
 ) -> Iterator[NDArray[np.float64]]:
     """The metrics of each model, as :func:`_metric_per_query` gives them, computed by a worker of the cluster."""
     from cocite_jobs.training.worker_task import WorkerTask, run_on_worker
@@ -134,20 +141,14 @@ def _measure_on_worker(
     task = WorkerTask(
         partial(_measure, settings),
         doing="comparing with the champion",
-        again="pass --resume to go on with the sweep",
+        again=AGAIN,
         mark=".comparison",
         workers=where.workers,
         folder="the sweep's folder",
         wait=where.wait,
     )
-    copies = where.place / COPIES
-    try:
-        copies.clear()  # those of a driver that was killed
-        for name, model in models.items():
-            put_components(copies / name, Location.of(model), lambda _: True)
+    with _copies(models, where) as copies:
         measured = run_on_worker(task, corpus, where.source, copies, ProgressFunctions())
-    finally:
-        copies.clear()
     return (np.array(measured[name]) for name in models)
 
 
@@ -159,9 +160,70 @@ def _measure(
 ) -> dict[str, list[float]]:
     """The metrics of the two models in a folder, by their names; in the process of a task."""
     measured = {}
-    with tempfile.TemporaryDirectory(prefix="cocite-champion-") as temporary:
-        for name in (CONTENDER, HOLDER):
-            model = Path(temporary, name)
-            put_components(Location.of(model), copies / name, lambda _: True)
+    for name in (CONTENDER, HOLDER):
+        with _copy(copies / name) as model:
             measured[name] = _metric_per_query(settings, model, corpus).tolist()
     return measured
+
+
+def _keep_golden_queries(
+    settings: ChampionSettings, model: Path, corpus: Corpus, where: ChampionOnWorker | None
+) -> str:
+    """Make the golden queries of a model where its champion names an index, on a worker if there is one.
+
+    Returns:
+        See :func:`cocite_jobs.training.golden.golden_note`.
+    """
+    if where is None or settings.index is None:
+        return golden_note(model, settings.index)
+    from cocite_jobs.training.worker_task import WorkerTask, run_on_worker
+
+    task = WorkerTask(
+        partial(_make_golden_queries, place_of(settings.index)),
+        doing="making the champion's golden queries",
+        again=AGAIN,
+        mark=".golden",
+        workers=where.workers,
+        folder="the sweep's folder",
+        wait=where.wait,
+    )
+    with _copies({CONTENDER: model}, where) as copies:
+        note = run_on_worker(task, corpus, where.source, copies, ProgressFunctions())["note"]
+        with _copy(copies / ANSWERED) as answered:
+            if (golden := GoldenQueries.open(answered)) is not None:
+                golden.save(model)
+    return str(note)
+
+
+def _make_golden_queries(
+    index: str,
+    corpus: Corpus,  # noqa: ARG001
+    copies: Location,
+    progress: ProgressCallback,  # noqa: ARG001
+) -> dict[str, str]:
+    """Put the golden queries of the contender beside it; in the process of a task."""
+    with _copy(copies / CONTENDER) as model:
+        note = golden_note(model, fetch(index))  # a worker that sees none says so in the note
+        put_components(copies / ANSWERED, Location.of(model), lambda name: name == FOLDER)
+    return {"note": note}
+
+
+@contextmanager
+def _copies(models: Mapping[str, Path], where: ChampionOnWorker) -> Iterator[Location]:
+    """A folder that workers see with models by their names, while the context is open."""
+    copies = where.place / COPIES
+    try:
+        copies.clear()  # those of a driver that was killed
+        for name, model in models.items():
+            put_components(copies / name, Location.of(model), lambda _: True)
+        yield copies
+    finally:
+        copies.clear()
+
+
+@contextmanager
+def _copy(model: Location) -> Iterator[Path]:
+    """A model as a folder of this machine, while the context is open."""
+    with tempfile.TemporaryDirectory(prefix="cocite-champion-") as folder:
+        put_components(Location.of(folder), model, lambda _: True)
+        yield Path(folder)

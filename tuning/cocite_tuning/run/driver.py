@@ -21,7 +21,7 @@ from cocite_mlflow.connection import TrackingSettings
 from cocite_mlflow.runs import start_run
 from cocite_tuning.run.best_trial import link_model, make_result, upload_results, write_sweep_report
 from cocite_tuning.run.callback import SweepCallback
-from cocite_tuning.run.champion import ComparisonOnWorker, promote_if_better
+from cocite_tuning.run.champion import ChampionOnWorker, promote_if_better
 from cocite_tuning.run.mlflow_logger import MlflowLogger
 from cocite_tuning.run.phases import run_phases
 from cocite_tuning.run.plan import SweepPlan
@@ -175,11 +175,11 @@ def _connected_to_ray(options: SweepOptions) -> Iterator[None]:
         yield
 
 
-def _on_worker(plan: SweepPlan, options: SweepOptions) -> ComparisonOnWorker | None:
-    """Where a worker compares the best model with the champion; None: no cluster was joined."""
+def _on_worker(plan: SweepPlan, options: SweepOptions) -> ChampionOnWorker | None:
+    """Where a worker compares the best model with the champion, and asks it golden queries; None: no cluster."""
     if not (isinstance(plan.study, TrainingStudy) and joins_cluster()):
         return None
-    return ComparisonOnWorker(plan.place, plan.corpus, plan.study.worker, options.wait)
+    return ChampionOnWorker(plan.place, plan.corpus, plan.study.worker, options.wait)
 
 
 def _none_finished(trials: Trials, folder: Path | str) -> CociteError:
