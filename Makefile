@@ -120,6 +120,7 @@ ARGS_pooled_first_stage = $(BENCH_INDEX)
 ARGS_seeds             = $(BENCH_CORPUS)
 ARGS_serve_floor       =
 ARGS_serve_latency     = --index $(BENCH_INDEX)
+ARGS_serve_rest        = --index $(BENCH_INDEX) --rounds 1
 ARGS_serve_slow_bodies = --index $(BENCH_INDEX)
 ARGS_serving           = --index $(BENCH_INDEX) --json .cache/bench/serving.json
 ARGS_corpus_scale      = --sizes 10000,$(BENCH_PAPERS)
@@ -135,6 +136,7 @@ BENCH_MODEL  := .cache/bench/model
 SERVED_INDEX := $(or $(INDEX),$(BENCH_INDEX))
 SERVED := --index $(SERVED_INDEX)
 SERVED_MODEL := $(if $(MODEL),--model $(MODEL))
+FEW_CLIENTS := --clients 1,8
 
 .cache/bench/corpus: | $(BENCH)
 	$(BIN)/cocite corpus synth --papers 3000 --to $@
@@ -149,8 +151,10 @@ bench: $(BENCH) | $(BENCH_CORPUS) ## the measurements under benchmarks/ (BENCHMA
 
 serve-bench: $(BENCH) | $(BENCH_CORPUS) $(if $(MODEL),,$(BENCH_MODEL)) ## the endpoint under load, overload, deaths, slow bodies and generated cases (INDEX=folder, MODEL=folder)
 	$(if $(INDEX),,$(BIN)/cocite index build $(BENCH_CORPUS) --to $(BENCH_INDEX))
-	$(BIN)/python -m benchmarks.serve_latency $(SERVED) $(SERVED_MODEL) --clients 1,8
-	$(BIN)/python -m benchmarks.serve_latency $(SERVED) $(SERVED_MODEL) --clients 1,8 --on process
+	$(BIN)/python -m benchmarks.serve_latency $(SERVED) $(FEW_CLIENTS)
+	$(BIN)/python -m benchmarks.serve_latency $(SERVED) $(FEW_CLIENTS) --on process
+	$(if $(MODEL),$(BIN)/python -m benchmarks.serve_latency $(SERVED) $(SERVED_MODEL) $(FEW_CLIENTS))
+	$(BIN)/python -m benchmarks.serve_rest $(SERVED)
 	$(BIN)/python -m benchmarks.serving $(SERVED) --seconds 60
 	$(BIN)/python -m benchmarks.serve_deaths $(SERVED) --model $(or $(MODEL),$(BENCH_MODEL))
 	$(BIN)/python -m benchmarks.serve_rollouts $(SERVED)

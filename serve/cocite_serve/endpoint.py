@@ -19,6 +19,7 @@ from typing import Any
 
 from cocite.errors import CociteError, InputError
 from cocite.ray_start import check_address, one_machine, ray_errors, start_patiently
+from cocite_serve.batch_policy import batch_policy
 from cocite_serve.json_log import make_folder
 from cocite_serve.key_file import keys_in_force
 from cocite_serve.loopback import HOOK
@@ -47,6 +48,10 @@ ENVIRONMENT = {
     "RAY_SERVE_USE_GRPC_BY_DEFAULT": "1",
     # The HTTP proxy is started anew after the third failed check; by default that takes half a minute.
     "RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S": "0.1",
+    # The controller looks at all replicas so often; ten times a second, the default, take 2 % of a core.
+    "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "0.2",
+    # Workers that Ray starts before they are needed wake a hundred times a second, and an endpoint needs none.
+    "RAY_prestart_worker_first_driver": "0",
 }
 
 
@@ -287,19 +292,20 @@ def _connect(
         # Twice: a new release loads beside the old one. And of the release beside the served one too.
         releases = 4 if settings.beside.is_named else 2
         reserved += releases * stage.most * stage.num_cpus
-    ray.init(
-        address="local",
-        namespace=NAMESPACE,
-        # More than the machine has, if need be: Ray would leave replicas without reserved cores pending for ever.
-        num_cpus=max(os.cpu_count() or 1, math.ceil(reserved) + 1),
-        include_dashboard=False,
-        log_to_driver=not quiet,
-        logging_level=logging.ERROR if quiet else logging.INFO,
-        _temp_dir=str(temporary),
-        # Ray's metrics agent takes a free port where none is named.
-        _metrics_export_port=settings.metrics_port or None,
-        runtime_env={"worker_process_setup_hook": HOOK},
-    )
+    with batch_policy():
+        ray.init(
+            address="local",
+            namespace=NAMESPACE,
+            # More than the machine has, if need be: Ray would leave replicas without reserved cores pending for ever.
+            num_cpus=max(os.cpu_count() or 1, math.ceil(reserved) + 1),
+            include_dashboard=False,
+            log_to_driver=not quiet,
+            logging_level=logging.ERROR if quiet else logging.INFO,
+            _temp_dir=str(temporary),
+            # Ray's metrics agent takes a free port where none is named.
+            _metrics_export_port=settings.metrics_port or None,
+            runtime_env={"worker_process_setup_hook": HOOK},
+        )
 
 
 def _remove(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import re
 import shutil
 import time
@@ -101,6 +102,14 @@ def test_nothing_listens_but_on_the_loopback_address(endpoint: Running) -> None:
     assert len(listening) > 8, "the control store, the node manager, the agents, the replicas"
     open_ = [(name, at) for name, at in listening if not is_loopback(at.ip)]
     assert open_ == [], "Ray opens a port in a way that cocite does not know of"
+
+
+def test_rays_processes_wait_for_the_end_of_a_slice_and_none_is_idle(endpoint: Running) -> None:
+    below = psutil.Process(endpoint.process.pid).children(recursive=True)
+    policies = {" ".join(each.cmdline()): os.sched_getscheduler(each.pid) for each in below}
+    assert len(policies) > 8, "the control store, the node manager, the agents, the replicas"
+    assert [title for title, policy in policies.items() if policy != os.SCHED_BATCH] == []
+    assert [title for title in policies if title.startswith("ray::IDLE")] == []
 
 
 def is_loopback(address: str) -> bool:
