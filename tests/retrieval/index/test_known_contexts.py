@@ -10,8 +10,31 @@ import pytest
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import IntegrityError
+from cocite.retrieval.index import known_contexts
 from cocite.retrieval.index.known_contexts import KnownContexts
 from cocite.retrieval.index.sharded_index import ShardedIndex
+
+
+@pytest.mark.parametrize("block", [7, known_contexts.BLOCK])
+@pytest.mark.parametrize("year", [1000, 2005, 3000])
+def test_they_are_those_of_the_known_papers(
+    corpus: Corpus, year: int, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known_contexts, "BLOCK", block)
+    history = History.until(corpus, year) if year < 3000 else History.all(corpus)
+    known = KnownContexts.of(history)
+    assert known.papers.dtype == known.cited.indices.dtype == np.int32
+    assert known.cited.indptr.dtype == np.int64
+    expected = [
+        (int(citing), corpus.context_cited[position].tolist())
+        for position, citing in enumerate(corpus.context_citing)
+        if history.citing[citing]
+    ]
+    found = zip(
+        known.papers.tolist(), [known.cited[row].tolist() for row in range(len(known.cited))], strict=True
+    )
+    assert list(found) == expected
+    assert (len(expected) == 0) == (year == 1000)
 
 
 def test_what_is_saved_is_read(corpus: Corpus, tmp_path: Path) -> None:

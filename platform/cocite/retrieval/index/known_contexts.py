@@ -8,12 +8,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.array_files import scratch_array
 from cocite.artifacts import load_array
 from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.errors import IntegrityError
-from cocite.retrieval.engines.anchor_texts import cited_by_context
+from cocite.retrieval.engines.matrices import read_only
 
+BLOCK = 1 << 18
+"""Contexts that are looked at together."""
 FOLDER = "known"
 """The folder of a version that holds them."""
 
@@ -37,8 +40,30 @@ class KnownContexts:
 
     @classmethod
     def of(cls, history: History) -> KnownContexts:
-        """Those of a history, in memory."""
-        return cls(history.corpus.context_citing[history.contexts], cited_by_context(history))
+        """Those of a history: the corpus' own arrays where all are known, else copies in files without names.
+
+        A block of contexts is in memory at a time, and a byte for each context.
+        """
+        citing, cited = history.corpus.context_citing, history.corpus.context_cited
+        if history.citing.all():
+            return cls(citing, cited)
+        parts = [(at, min(at + BLOCK, len(citing))) for at in range(0, len(citing), BLOCK)]
+        kept = [history.citing[citing[first:last]] for first, last in parts]
+        papers = scratch_array(sum(map(np.count_nonzero, kept)), np.int32)
+        indptr = scratch_array(len(papers) + 1, np.int64)
+        row = 0
+        for (first, last), of_part in zip(parts, kept, strict=True):
+            begin, row = row, row + int(np.count_nonzero(of_part))
+            papers[begin:row] = citing[first:last][of_part]
+            degrees = cited.part(first, last).degrees[of_part]
+            indptr[begin + 1 : row + 1] = indptr[begin] + np.cumsum(degrees, dtype=np.int64)
+        indices = scratch_array(int(indptr[-1]), np.int32)
+        row = 0
+        for (first, last), of_part in zip(parts, kept, strict=True):
+            begin, row = row, row + int(np.count_nonzero(of_part))
+            _, entries = cited.part(first, last).gather(np.flatnonzero(of_part))
+            indices[indptr[begin] : indptr[row]] = entries
+        return cls(read_only(papers), CSR(read_only(indptr), read_only(indices)))
 
     def save(self, folder: Path) -> None:
         """Write the arrays into a new folder."""
