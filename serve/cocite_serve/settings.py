@@ -188,6 +188,9 @@ class ShardSettings(StageSettings):
     """Calls that a replica takes in at once: it works on one, the others wait inside it."""
     round_s: Seconds = 5.0
     """Seconds within which every shard has to answer each of the two rounds of a request."""
+    stuck_s: Seconds = 30.0
+    """Seconds that one search may take, of a request or of the health check; a replica whose search takes longer is
+    replaced."""
     policy: Literal["fail", "partial"] = "fail"
     """What follows when a shard does not answer: ``fail``: 503 and its number; ``partial``: the papers of the others,
     and ``shards`` of the answer says what is missing."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from helpers.endpoint import Running, replica_of, serving
+from helpers.endpoint import Running, replica_of, replicas_of, serving
 from helpers.untrained_encoders import untrained_encoders
 
 from cocite.corpus.starter import build_starter
@@ -54,14 +54,15 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     ShardedIndex.create(corpus, folder / "index", shards=COUNT, encoders=load_encoders(model))
     options = ("--shard-policy", "partial", "--watch", "1", "--set", "shards.num_cpus=0.1")
     options += ("--set", "rollout.canary_s=1")
-    options += ("--set", "shards.round_s=60")  # no answer depends on how busy the machine is
+    # No answer depends on how busy the machine is.
+    options += ("--set", "shards.round_s=60", "--set", "request_timeout_s=150")
     with serving(model, folder / "index", folder / "log.txt", *options) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def client(running: Running) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=running.url, timeout=120) as client:
+    with httpx.Client(base_url=running.url, timeout=180) as client:
         yield client
 
 
@@ -116,6 +117,29 @@ def test_no_answer_is_silently_partial_while_a_shard_is_dead(running: Running, c
         for thread in threads:
             thread.result()
     assert replica(running, 2) not in (None, killed)
+
+
+def test_a_stopped_shard_is_noticed_and_replaced(running: Running, client: httpx.Client) -> None:
+    stopped = replica(running, 3)
+    assert stopped is not None
+    until = time.monotonic() + WAIT_S
+
+    def replicas() -> set[int]:
+        return {process.pid for process in replicas_of(running, f"Shard-3-of-{COUNT}")}
+
+    os.kill(stopped, signal.SIGSTOP)  # its process stays: it cannot end itself
+    try:
+        while not (others := replicas() - {stopped}) and time.monotonic() < until:
+            time.sleep(0.2)
+        assert others, "another one is started"
+        shards = None
+        while shards != WHOLE and time.monotonic() < until:
+            answer = client.post("/v1/recommend", json={"title": TITLES[0], "top_k": 10})
+            assert answer.status_code == 200, answer.text
+            shards = answer.json()["shards"]
+        assert shards == WHOLE
+    finally:
+        os.kill(stopped, signal.SIGCONT)
 
 
 def test_another_version_of_fewer_shards_is_switched_to_without_losing_a_request(

@@ -138,6 +138,26 @@ def test_a_shard_past_its_deadline_is_not_waited_for_again_until_it_has_answered
     assert stage.retrieve(queries, Options(depth=10)).missing_shards == ()
 
 
+def test_a_shard_that_uses_the_deadline_up_costs_no_other_ones_reply(
+    corpus: Corpus, index: ShardedIndex
+) -> None:
+    class LateShards(ThreadShards):
+        """Takes a reply that has arrived in some time, and none in no time, as Ray Serve does."""
+
+        def _receive(self, call: Future[Any], seconds: float) -> Any:
+            if seconds <= 0:
+                raise TimeoutError
+            return super()._receive(call, seconds)
+
+    shards = LateShards(index, round_s=0.5, policy="partial")
+    held = threading.Event()
+    shards.threads[0].submit(held.wait)
+    try:
+        assert over(index, shards).retrieve(queries_of(corpus, [3]), Options(depth=10)).missing_shards == (0,)
+    finally:
+        held.set()
+
+
 def test_waiting_ends_with_its_time(index: ShardedIndex) -> None:
     shards = ThreadShards(index, round_s=30, policy="partial")
     shards.dead = {0}

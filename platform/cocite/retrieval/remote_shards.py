@@ -29,6 +29,8 @@ Policy = Literal["fail", "partial"]
 """What follows when a shard does not answer: ``fail``: an error that names it; ``partial``: the answer of the others,
 which says which shards are missing."""
 LOG = logging.getLogger("cocite")
+ARRIVED_S = 0.1
+"""Seconds in which a reply that has arrived is taken, though a shard before it has used the deadline up."""
 PING_S = 0.01
 """Seconds for which a coordinator waits for a lost shard's answer to a ping before it asks the other shards."""
 
@@ -195,7 +197,7 @@ class RemoteShards(ABC):
                     lost[number] = str(error)
         for number, call in calls.items():
             try:
-                replies[number] = self._receive(call, max(0.0, deadline - time.monotonic()))
+                replies[number] = self._receive(call, max(ARRIVED_S, deadline - time.monotonic()))
             except TimeoutError:
                 self._cancel(call)
                 lost[number] = f"no reply within {self._round_s:g} s"

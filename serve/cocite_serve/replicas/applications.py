@@ -96,13 +96,10 @@ def _shards(release: Release, settings: ServeSettings) -> tuple[ShardHandles, ..
             settings.shards,
             settings,
             name=f"Shard-{number + 1}-of-{release.shards}",
-            # A dead replica is seen, and replaced, after so long; requests do without it meanwhile.
-            health_check_period_s=2,
-            health_check_timeout_s=30,
             # Otherwise each writes a line for each of two calls of each request.
             logging_config=LOG_LINES | {"enable_access_log": False},
             graceful_shutdown_timeout_s=max(20.0, 2 * settings.shards.round_s),
-        ).bind(release, number)
+        ).bind(release, number, settings.shards.stuck_s)
         for number in range(release.shards)
     )
     return (ShardHandles(handles, settings.shards.round_s, settings.shards.policy, settings.watch.start_s),)

@@ -6,6 +6,9 @@ in each, by their handles, from its computing thread.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +23,7 @@ from cocite_serve.failures import StageFailedError, describe
 from cocite_serve.http.problems import OverloadedError
 from cocite_serve.release import Release
 from cocite_serve.replicas.compute_thread import ComputeThread
+from cocite_serve.replicas.health import HealthCheck
 from cocite_serve.replicas.reporting import Replica, begin_reporting
 from cocite_serve.tracing.origins import Origins
 from cocite_serve.tracing.spans import Spans, answering, span
@@ -53,12 +57,40 @@ class ShardHandles:
     start_s: float
 
 
+class CallTimes:
+    """When calls of a shard began and ended; a :class:`~cocite_serve.replicas.health.Progress`.
+
+    Example:
+        >>> times = CallTimes()
+        >>> with times.computing():
+        ...     times.began_s is None
+        False
+        >>> times.began_s is None, times.answered_s <= times.ended_s
+        (True, True)
+    """
+
+    def __init__(self) -> None:
+        self.began_s: float | None = None
+        self.ended_s = self.answered_s = time.monotonic()
+
+    @contextmanager
+    def computing(self) -> Iterator[None]:
+        """A call, in the computing thread; one that raises is no answer."""
+        self.began_s = time.monotonic()
+        try:
+            yield
+            self.answered_s = time.monotonic()
+        finally:
+            self.ended_s, self.began_s = time.monotonic(), None
+
+
 class Shard(Replica):
     """A replica of one shard, which it opens without the others.
 
     Args:
         release: whose index the shard is a part of.
         number: of the shard, from 0.
+        stuck_s: seconds that a call may take; a replica whose call takes longer is replaced.
 
     Example:
         >>> import asyncio
@@ -72,13 +104,15 @@ class Shard(Replica):
         ...     asyncio.run(shard.ask("ping"))
     """
 
-    def __init__(self, release: Release, number: int) -> None:
+    def __init__(self, release: Release, number: int, stuck_s: float = 30.0) -> None:
         from cocite.retrieval.single_shard import SingleShard
 
         begin_reporting("shard")
         self._number = number
         self._thread = ComputeThread(models=False)
         self._shard = SingleShard(release.index, release.index_version, number)
+        self._calls = CallTimes()
+        self._health = HealthCheck(self._thread, self._calls, self._shard.probe, stuck_s)
 
     async def ask(self, method: str, *arguments: Any, origins: Origins = ()) -> Any:
         """Call a method of the shard; a call that is cancelled before its turn is never computed.
@@ -102,21 +136,18 @@ class Shard(Replica):
 
     def _compute(self, queued: Spans, method: str, arguments: tuple[Any, ...]) -> Any:
         queued.end()
-        with span("compute"):
+        with span("compute"), self._calls.computing():
             return getattr(self._shard, method)(*arguments)
 
     async def check_health(self) -> None:
-        """Return when the computing thread has searched the shard.
+        """Return at once where the computing thread works, or has nothing to do; where it was quiet, it searches.
 
         Ray Serve replaces a replica whose check fails or takes too long.
 
         Raises:
-            StageFailedError: the search failed.
+            UnhealthyError: a call takes too long, or the search failed.
         """
-        try:
-            await self._thread.run(self._shard.probe)
-        except Exception as error:
-            raise StageFailedError("shard", describe(error)) from None
+        await self._health.check()
 
 
 class _Call(NamedTuple):

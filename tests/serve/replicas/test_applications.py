@@ -13,6 +13,7 @@ from cocite_serve.release import Release
 from cocite_serve.replicas.applications import gateway_application, stages_application
 from cocite_serve.replicas.autoscaling import QUEUED_S
 from cocite_serve.replicas.clicks import ClickCounter
+from cocite_serve.replicas.health import PERIOD_S, TIMEOUT_S
 from cocite_serve.replicas.shards import Shard
 from cocite_serve.replicas.stages import Reranker, Retriever
 from cocite_serve.settings import RerankerSettings, RetrieverSettings, ServeSettings
@@ -91,7 +92,14 @@ def test_gateways_are_added_while_each_has_many_requests(release: Release) -> No
 
 
 def test_each_shard_is_a_deployment_of_the_application_with_settings_of_its_own(release: Release) -> None:
-    shards = {"replicas": 2, "max_replicas": 3, "num_cpus": 0.7, "round_s": 15, "policy": "partial"}
+    shards = {
+        "replicas": 2,
+        "max_replicas": 3,
+        "num_cpus": 0.7,
+        "round_s": 15,
+        "policy": "partial",
+        "stuck_s": 12,
+    }
     settings = ServeSettings(index=Path("index"), shards=shards)
     sharded = dataclasses.replace(release, shards=3)
     reranker = stages_application(sharded, settings)._bound_deployment
@@ -99,12 +107,13 @@ def test_each_shard_is_a_deployment_of_the_application_with_settings_of_its_own(
     for number, application in enumerate(reranker.init_args[2].handles):
         part = application._bound_deployment
         assert part.name == f"Shard-{number + 1}-of-3"
-        assert (issubclass(part.func_or_class, Shard), part.init_args) == (True, (sharded, number))
+        assert (issubclass(part.func_or_class, Shard), part.init_args) == (True, (sharded, number, 12))
         assert part.ray_actor_options["num_cpus"] == 0.7
         assert part.max_ongoing_requests == 16
         config = part._deployment_config
         assert (config.autoscaling_config.min_replicas, config.autoscaling_config.max_replicas) == (2, 3)
-        assert (config.health_check_period_s, config.graceful_shutdown_timeout_s) == (2, 30)
+        assert (config.health_check_period_s, config.health_check_timeout_s) == (PERIOD_S, TIMEOUT_S)
+        assert config.graceful_shutdown_timeout_s == 30
     assert len(reranker.init_args[2].handles) == 3
     for stage in (retriever, reranker):
         group = stage.init_args[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
@@ -18,9 +19,10 @@ from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
 from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.retrieval.remote_shards import NoReplyError, ShardsUnavailableError
-from cocite_serve.failures import StageFailedError
 from cocite_serve.http.problems import OverloadedError
 from cocite_serve.release import Release
+from cocite_serve.replicas import health
+from cocite_serve.replicas.health import UnhealthyError
 from cocite_serve.replicas.shards import ServeShards, Shard, ShardHandles
 from cocite_serve.replicas.stages import Reranker, Retriever
 from cocite_serve.tracing import exporting
@@ -116,18 +118,53 @@ def test_serves_errors_are_a_lost_reply_or_the_shards_own(
         group._receive(group._send(2, "ping"), 30)
 
 
-def test_a_replica_is_healthy_while_its_shard_can_be_searched(
+def test_a_quiet_replica_searches_its_shard_and_fails_where_it_cannot(
     handles: list[Handle], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(health, "QUIET_S", -1.0)
     shard = handles[0].shard
-    asyncio.run(shard.check_health())
+
+    async def checked() -> None:
+        for _ in range(2):  # the first asks for a search, the second sees what came of it
+            try:
+                await shard.check_health()
+            finally:
+                await asyncio.wait([shard._health._asked])  # type: ignore[type-var,list-item]
+
+    asyncio.run(checked())
 
     def unreadable(*_: object) -> None:
         raise OSError("input/output error")
 
     monkeypatch.setattr(type(shard._shard.shard), "search", unreadable)
-    with pytest.raises(StageFailedError, match="shard"):
-        asyncio.run(shard.check_health())
+    with pytest.raises(UnhealthyError, match="a golden query failed: OSError"):
+        asyncio.run(checked())
+
+
+def test_a_call_that_is_stuck_makes_a_replica_unhealthy_at_once(
+    release: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shard, begun, end = Shard(release, 0, stuck_s=0.05), threading.Event(), threading.Event()
+
+    def hang() -> None:
+        begun.set()
+        end.wait(60)
+
+    monkeypatch.setattr(shard._shard, "ping", hang)
+
+    async def check() -> None:
+        call = asyncio.create_task(shard.ask("ping"))
+        await asyncio.to_thread(begun.wait, 60)
+        await asyncio.sleep(0.1)  # longer than `stuck_s`
+        try:
+            with pytest.raises(UnhealthyError, match="a step has taken .* and stuck_s is 0.05"):
+                await shard.check_health()
+        finally:
+            end.set()
+        await call
+        await shard.check_health()
+
+    asyncio.run(check())
 
 
 def test_each_call_of_a_shard_is_in_the_trace(
