@@ -64,6 +64,9 @@ def test_every_table_and_figure_is_made(
     assert encoders.rows[0][1:3] == shown["table2"].made.table.rows[3][1:], "NNSelect"
     assert encoders.rows[0][4:] == shown["table2"].made.table.rows[4][1:], "+ NNRank"
     assert shown["section5"].published == [], "the paper prints none"
+    drawn = [shown[figure].published for figure in ("figure3", "figure4")]
+    assert drawn == [[], []]
+    assert "The paper's points of Figures 3 and 4" in outcome.contents.impossible
     ranks = shown["figure4"].made.table
     assert [row[0] for row in ranks.rows] == [1, 5, 10, 20, 50, 100]
     assert {each.exhibit.id for each in outcome.contents.shown if each.figure} == {
