@@ -114,7 +114,7 @@ class Plot:
 
     Attributes:
         kind: ``rows``: a line a row, over columns whose names end with a number; ``columns``: a line a column, over the
-            numbers in the first column; ``bars``: one column, a bar a row.
+            numbers in the first column; ``bars``: a group of bars a row, a bar a column.
         columns: the columns that are drawn.
         x, y: labels of the axes.
         dataset: of the paper, whose numbers are drawn dashed; empty: none.

@@ -13,8 +13,9 @@ from cocite_jobs.reproduction.published import PublishedNumber
 from cocite_jobs.svg_figures import HIGH, WIDTH, new_figure, styled, to_svg
 
 COLOURS = (HIGH, "#d1495b", "#3b8f6b", "#b07d1a", "#7d5ba6", "#4a7fb5", "#8c564b", "#5f6b76")
-"""Of the lines, in order; their markers differ too."""
+"""Of the lines and bars, in order; their markers and hatches differ too."""
 MARKERS = "osD^vPX*"
+HATCHES = ("", "////", "....", "xxxx")
 Line = tuple[str, list[float], list[float]]
 """Name, x, y."""
 
@@ -59,15 +60,26 @@ def draw(
 
 
 def _bars(plot: Plot, table: Table, title: str) -> str | None:
-    at = table.columns.index(plot.columns[0])
-    bars = [(str(row[0]), float(row[at])) for row in table.rows if _is_number(row[at])]
-    if not bars:
+    """A group of bars for each row, a bar a column."""
+    columns = [column for column in plot.columns if column in table.columns]
+    places = [table.columns.index(column) for column in columns]
+    rows = [row for row in table.rows if any(_is_number(row[at]) for at in places)]
+    if not rows:
         return None
-    drawing, axes = new_figure(WIDTH, 0.6 + 0.32 * len(bars))
-    values = [value for _, value in reversed(bars)]
-    axes.barh([_short(name) for name, _ in reversed(bars)], values, color=HIGH, height=0.6)
+    many = len(columns)
+    drawing, axes = new_figure(WIDTH, 0.6 + (0.12 + 0.2 * many) * len(rows))
+    height = (0.6 if many == 1 else 0.8) / many
+    for i, (column, at) in enumerate(zip(columns, places, strict=True)):
+        y = [k + (i - (many - 1) / 2) * height for k in range(len(rows))]
+        widths = [float(row[at]) if _is_number(row[at]) else math.nan for row in rows]
+        colour, hatch = COLOURS[i % len(COLOURS)], HATCHES[i % len(HATCHES)]
+        axes.barh(y, widths, color=colour, hatch=hatch, edgecolor="white", height=height, label=column)
+    axes.set_yticks(range(len(rows)), [_short(str(row[0])) for row in rows])
+    axes.invert_yaxis()
     axes.set_xlabel(plot.x)
     axes.grid(visible=False, axis="y")
+    if many > 1:
+        drawing.legend(loc="outside upper right", frameon=False, fontsize=8)
     return to_svg(drawing, title)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from cocite.evaluation.report import Table
 from cocite_jobs.reproduction.plan import Plot
-from cocite_jobs.reproduction.plots import COLOURS, MARKERS, draw
+from cocite_jobs.reproduction.plots import COLOURS, HATCHES, MARKERS, draw
 from cocite_jobs.reproduction.published import PublishedNumber
 
 BY_ROWS = Table("t", ["system", "R@10", "R@100"], [["bm25", 0.3, 0.6], ["hatten", 0.4, math.nan]])
@@ -48,6 +48,15 @@ def test_bars_are_named_by_their_rows() -> None:
     assert "no" not in said
 
 
+def test_several_columns_of_bars_have_a_legend_and_those_that_are_missing_no_bar() -> None:
+    table = Table("t", ["venue", "F1@20, NNRank", "F1@20, more"], [["ACL", 0.1, 0.2], ["CL", 0.3, math.nan]])
+    both = draw(Plot("bars", ("F1@20, NNRank", "F1@20, more"), "F1@20", ""), table, "Figure 3", [], {})
+    assert {"ACL", "CL", "F1@20, NNRank", "F1@20, more"} <= set(texts(both))
+    one = draw(Plot("bars", ("F1@20, NNRank", "not there"), "F1@20", ""), table, "Figure 3", [], {})
+    assert {"ACL", "CL"} <= set(texts(one))
+    assert "F1@20, NNRank" not in texts(one), "the axis says what the only column is"
+
+
 @pytest.mark.parametrize("kind", ["rows", "columns", "bars"])
 def test_without_a_number_nothing_is_drawn(kind: str) -> None:
     table = Table("t", ["a", "b 1"], [["1", math.nan]])
@@ -58,3 +67,4 @@ def test_the_same_table_is_the_same_picture_and_lines_differ_without_colour() ->
     plot = Plot("columns", ("R@20",), "", "")
     assert draw(plot, BY_COLUMNS, "a", [], {}) == draw(plot, BY_COLUMNS, "a", [], {})
     assert len(set(COLOURS)) == len(set(MARKERS)) == len(COLOURS)
+    assert len(set(HATCHES)) == len(HATCHES)
