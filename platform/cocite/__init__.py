@@ -47,8 +47,8 @@ def recommend(
         authors: of the manuscript, as the corpus writes them.
         venue: where it is to appear.
         exclude: ids of papers not to recommend.
-        like: ids of papers whose like is wanted; with them no text is needed.
-        dislike: ids of papers whose like is not wanted.
+        like: ids of papers whose like is wanted, or their DOIs, arXiv, ACL or S2 ids; with them no text is needed.
+        dislike: of papers whose like is not wanted.
         top_k: papers returned, at least 1.
 
     Returns:
@@ -78,10 +78,12 @@ def recommend(
         >>> best.title
         'Sequence to Sequence Learning with Neural Networks'
     """
+    from cocite.drafts.paper_ids import own_ids
     from cocite.pipeline.options import Options
     from cocite.pipeline.recommender import Recommender
 
     recommender = Recommender.load(model, index)
+    corpus = recommender.index.corpus
     query = recommender.query(
         title=title,
         abstract=abstract,
@@ -90,7 +92,7 @@ def recommend(
         authors=authors,
         venue=venue,
         exclude=exclude,
-        like=like,
-        dislike=dislike,
+        like=own_ids(like, corpus),
+        dislike=own_ids(dislike, corpus),
     )
     return recommender.recommend(query, Options(top_k=top_k))

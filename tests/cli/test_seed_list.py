@@ -56,6 +56,21 @@ def test_papers_like_those_liked_without_a_draft(index: Path) -> None:
     assert first["id"] not in {paper["id"] for paper in without}
 
 
+@pytest.mark.parametrize(
+    "form", ["arXiv:1409.0473", "https://arxiv.org/abs/1409.0473v7", "10.48550/arXiv.1409.0473"]
+)
+def test_a_liked_paper_may_be_named_as_in_a_list_of_have(index: Path, form: str) -> None:
+    [by_id, by_form] = [run(index, "--like", name, "--json") for name in (LIKED[0], form)]
+    assert by_form == by_id
+    [liked], [disliked] = seed_rows(starter_corpus(), [form], ["https://aclanthology.org/D15-1166/"])
+    assert starter_corpus().ids([liked, disliked]) == LIKED
+
+
+def test_a_paper_is_not_in_both_lists_by_two_names(index: Path) -> None:
+    with pytest.raises(InputError, match=r"^dislike: 'bahdanau2015neural' is liked, too"):
+        seed_rows(starter_corpus(), [LIKED[0]], ["arXiv:1409.0473"])
+
+
 def test_seeds_steer_the_gaps_of_a_draft(index: Path, tmp_path: Path) -> None:
     draft, refs = tmp_path / "paper.tex", tmp_path / "refs.bib"
     draft.write_text(DRAFT)

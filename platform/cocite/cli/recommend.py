@@ -51,14 +51,16 @@ def recommend(
         list[str] | None,
         typer.Option(
             metavar="ID",
-            help="Paper of the corpus whose like is wanted; up to 50. It is not recommended itself.",
+            help="Paper of the corpus whose like is wanted, by its id, DOI, arXiv, ACL or S2 id; up to 50. It is not "
+            "recommended itself.",
         ),
     ] = None,
     dislike: Annotated[
         list[str] | None,
         typer.Option(
             metavar="ID",
-            help="Paper of the corpus whose like is not wanted; up to 50. It is not recommended itself.",
+            help="Paper of the corpus whose like is not wanted, named as in --like; up to 50. It is not recommended "
+            "itself.",
         ),
     ] = None,
     like_cited: Annotated[

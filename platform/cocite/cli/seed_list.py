@@ -25,21 +25,22 @@ def seed_rows(corpus: Corpus, like: Sequence[str], dislike: Sequence[str]) -> tu
     Example:
         >>> from cocite.corpus.starter import starter_corpus
         >>> corpus = starter_corpus()
-        >>> like, dislike = seed_rows(corpus, ["vaswani2017attention"], [])
+        >>> like, dislike = seed_rows(corpus, ["arXiv:1706.03762"], [])
         >>> corpus.ids(like), dislike
         (['vaswani2017attention'], [])
     """
+    from cocite.drafts.paper_ids import rows_of_ids
     from cocite.pipeline.seed_lists import checked_seeds
 
     found = []
     for option, ids in (("--like", like), ("--dislike", dislike)):
-        rows = corpus.find(list(ids)).tolist() if ids else []
+        rows = rows_of_ids(ids, corpus).tolist()
         unknown = [id_ for id_, row in zip(ids, rows, strict=True) if row < 0]
         if unknown:
             raise InputError(
                 f"the corpus has no paper with the id {unknown[0]!r}",
                 where=option,
-                hint="give ids as the corpus writes them",
+                hint="give ids as the corpus writes them, or DOIs, arXiv, ACL or S2 ids of papers that it has",
             )
         found.append(rows)
     likes, dislikes = checked_seeds(found[0], found[1], corpus.ids)
@@ -64,8 +65,11 @@ def recommend_like(
     from cocite.pipeline.options import Options
 
     # Looked up before, so that what is wrong names the option.
-    seed_rows(recommender.index.corpus, like, dislike)
-    query = recommender.query(like=like, dislike=dislike, year=year, authors=authors)
+    corpus = recommender.index.corpus
+    likes, dislikes = seed_rows(corpus, like, dislike)
+    query = recommender.query(
+        like=corpus.ids(likes), dislike=corpus.ids(dislikes), year=year, authors=authors
+    )
     show_papers(recommender.recommend(query, Options(top_k=top_k)), as_json=as_json)
 
 

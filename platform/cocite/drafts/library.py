@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from cocite.corpus.arxiv import preprint_of
 from cocite.corpus.importers.files import InputFile
-from cocite.corpus.importers.values import bare_doi
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.drafts.bibliography import rows_of
+from cocite.drafts.paper_ids import paper_of_id, rows_of_papers
 from cocite.drafts.zotero import PREFIX, zotero_papers
 from cocite.errors import InputError, NotFoundError
 from cocite.protocols import NO_ROW
@@ -31,21 +27,6 @@ MAX_LINE = 1000
 """Bytes of a line of a list of ids."""
 LIBRARIES = (".bib", ".ris", ".xml", ".rdf", ".json", ".jsonl")
 """Suffixes of libraries; any other file is a list of ids."""
-_ACL = re.compile(r"(?:https?://)?(?:www\.)?aclanthology\.org/([\w.-]+?)(?:\.pdf|\.bib)?/?$", re.IGNORECASE)
-ACL_DOI = re.compile(r"10\.(?:18653/v1|3115/v1)/(?P<id>.+)", re.IGNORECASE)
-_ADDRESS = re.compile(
-    r"^(?:https?://)?(?:www\.)?arxiv\.org/(?:abs|pdf|html)/(.+?)(?:\.pdf)?/?(?:[?#].*)?$", re.IGNORECASE
-)
-_S2 = re.compile(
-    r"(?:https?://)?(?:(?:www|api)\.)?semanticscholar\.org/(?:p/|(?:graph/v1/)?paper/(?:[^/?#]*/)?)?"
-    r"(?P<id>(?:CorpusId:)?\d{1,12}|[0-9a-f]{40})/?(?:[?#].*)?$",
-    re.IGNORECASE,
-)
-"""An address at Semantic Scholar: ``/paper/TITLE/HASH``, ``/p/NUMBER``, or ``/CorpusID:NUMBER`` of its API."""
-_OPENALEX = re.compile(r"(?:https?://)?(?:(?:www|api)\.)?openalex\.org/(?:works/)?(W\d+)/?$", re.IGNORECASE)
-CORPUS_ID = re.compile(r"(?:CorpusId|S2):[ ]?(?P<number>\d{1,12})$", re.IGNORECASE)
-_ARXIV = r"(?i)(?:^|arxiv[:.] ?|\babs/)(?P<number>\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?(?:$|[^\w.-])"
-"""As :mod:`cocite.corpus.arxiv` finds a preprint's number, for Arrow's engine, which looks at columns at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +92,7 @@ class Library:
                     continue
                 papers.append(record)
                 is_id.append(listed)
-        rows = _rows(papers, np.array(is_id, bool), corpus)
+        rows = rows_of_papers(papers, np.array(is_id, bool), corpus)
         lacking = [
             at for at, paper in enumerate(papers) if rows[at] == NO_ROW and paper.doi and not paper.title
         ]
@@ -196,71 +177,3 @@ def _listed(path: Path) -> Iterator[PaperRecord]:
                 raise InputError("not a text file", where=where, hint="give an id on each line")
             if text and not text.startswith("#"):
                 yield paper_of_id(text)
-
-
-def paper_of_id(text: str) -> PaperRecord:
-    """The record of an id: with a DOI where it is one, and without an address around it.
-
-    Example:
-        >>> paper_of_id("https://doi.org/10.1000/182").doi, paper_of_id("https://aclanthology.org/P02-1040.pdf").id
-        ('10.1000/182', 'P02-1040')
-    """
-    id_ = text
-    if match := _ACL.match(text):
-        id_ = match[1]
-    elif match := _ADDRESS.match(text):
-        id_ = f"arXiv:{match[1]}"
-    elif match := _S2.match(text):
-        id_ = match["id"].lower()
-    elif match := _OPENALEX.match(text):
-        id_ = match[1].upper()
-    if match := CORPUS_ID.match(id_):
-        id_ = match["number"]
-    doi = bare_doi(id_)
-    return PaperRecord(id_, "", doi=doi if doi.startswith("10.") and "/" in doi else "")
-
-
-def _rows(
-    papers: Sequence[PaperRecord], is_id: np.ndarray[tuple[int], np.dtype[np.bool_]], corpus: Corpus
-) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
-    """(P,) the row of each paper, ``NO_ROW`` where the corpus has none.
-
-    The key of a library's entry is the author's own, so it is no id of the corpus.
-    """
-    rows = corpus.find([paper.id for paper in papers])
-    rows[~is_id] = NO_ROW
-    acl = [match["id"] if (match := ACL_DOI.match(paper.doi)) else "" for paper in papers]
-    tries: tuple[Callable[[list[int]], np.ndarray[tuple[int], np.dtype[np.int32]]], ...] = (
-        lambda at: corpus.find([acl[i] for i in at]),
-        # Corpora that mix sources write before a number whose it is.
-        *(
-            lambda at, before=before: corpus.find([f"{before}{papers[i].id}" if is_id[i] else "" for i in at])
-            for before in ("CorpusId:", "S2:")
-        ),
-        lambda at: rows_of([papers[i] for i in at], corpus),
-        lambda at: rows_of(
-            [PaperRecord("", "", doi=f"10.18653/v1/{papers[i].id}" if is_id[i] else "") for i in at], corpus
-        ),
-        lambda at: _preprints([papers[i] for i in at], corpus),
-    )
-    for other in tries:
-        at = np.flatnonzero(rows == NO_ROW)
-        if len(at):
-            rows[at] = other(at.tolist())
-    return rows
-
-
-def _preprints(papers: Sequence[PaperRecord], corpus: Corpus) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
-    """(P,) the first row whose DOI, id or venue names the same preprint on arXiv."""
-    numbers = [preprint.number.lower() if (preprint := preprint_of(paper)) else "" for paper in papers]
-    wanted = pa.array(sorted({number for number in numbers if number}), pa.string())
-    found: dict[str, int] = {}
-    for name in ("doi", "id", "venue") if len(wanted) else ():
-        first = 0
-        for chunk in corpus.papers.table.column(name).chunks:  # one after another bounds the memory
-            has = pc.utf8_lower(pc.struct_field(pc.extract_regex(chunk, _ARXIV), "number"))
-            at = np.flatnonzero(pc.is_in(has, value_set=wanted).to_numpy(zero_copy_only=False))
-            for position, number in zip(at.tolist(), has.take(pa.array(at)).to_pylist(), strict=True):
-                found[number] = min(found.get(number, first + position), first + position)
-            first += len(chunk)
-    return np.array([found.get(number, NO_ROW) for number in numbers], np.int32)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from cocite.corpus.arxiv import preprint_of
 from cocite.corpus.records import PaperRecord
-from cocite.drafts.library import ACL_DOI, CORPUS_ID, paper_of_id
+from cocite.drafts.paper_ids import ACL_DOI, CORPUS_ID, paper_of_id
 
 
 class OwnedNames:

@@ -62,13 +62,14 @@ class SteeredArguments(ManuscriptArguments):
 
     like: Seeds = Field(
         default=[],
-        description="Ids of papers whose like is wanted: papers linked with them or like them come first. They are not "
-        "recommended themselves.",
+        description="Papers whose like is wanted, by ids of the index, DOIs, arXiv numbers, or ids of the ACL "
+        "Anthology or of Semantic Scholar: papers linked with them or like them come first. They are not recommended "
+        "themselves.",
     )
     dislike: Seeds = Field(
         default=[],
-        description="Ids of papers whose like is not wanted: they are not recommended, and papers close to them come "
-        "later.",
+        description="Papers whose like is not wanted, named as in like: they are not recommended, and papers close to "
+        "them come later.",
     )
 
 

@@ -31,7 +31,7 @@ from cocite_serve.http.draft_schemas import (
 )
 from cocite_serve.http.papers import Papers
 from cocite_serve.http.problems import OverloadedError, TooSlowError, check_options, check_values
-from cocite_serve.http.request_seeds import find_seeds
+from cocite_serve.http.request_seeds import await_seeds
 from cocite_serve.http.service import Service
 from cocite_serve.settings import Limits
 
@@ -115,7 +115,7 @@ class DraftReader:
         _check_suggest(request.suggest, limits, model)
         if request.finished and self.held >= limits.drafts_waiting:
             raise OverloadedError(f"the files of {self.held} drafts are held until these are finished")
-        find_seeds(request, papers)  # a wrong list is refused once, and not at each gap
+        await await_seeds(request, papers)  # a wrong list is refused once, and not at each gap
         found = await self._in_turn(found_draft, request, papers, limits, model)
         check_options(request, limits, found.year)  # of the draft's own year, where the request has none
         if request.finished and found.draft.kind == "pdf":

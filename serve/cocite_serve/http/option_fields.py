@@ -52,15 +52,16 @@ class RecommendOptions(BaseModel):
     )
     like: list[Text] = Field(
         default=[],
-        description="Ids of papers whose like is wanted: what they cite, what cites them, what is cited together with "
-        "them, and what is written like them comes first. They steer the list of a text, and of each gap of a draft; "
-        "`/v1/recommend` needs no text with them. They are not returned themselves. An id that the corpus does not "
-        "have is refused.",
+        description="Papers whose like is wanted, by ids of the corpus, DOIs, arXiv numbers, or ids of the ACL "
+        "Anthology or of Semantic Scholar, with or without their addresses: what they cite, what cites them, what is "
+        "cited together with them, and what is written like them comes first. They steer the list of a text, and of "
+        "each gap of a draft; `/v1/recommend` needs no text with them. They are not returned themselves. One that the "
+        "corpus does not have is refused.",
     )
     dislike: list[Text] = Field(
         default=[],
-        description="Ids of papers whose like is not wanted: they are not returned, and papers close to them come "
-        "later. Together with a text, or with `like`.",
+        description="Papers whose like is not wanted, named as in `like`: they are not returned, and papers close to "
+        "them come later. Together with a text, or with `like`.",
     )
     exclude: list[Text] = Field(default=[], description="Ids of papers not to recommend.")
     have: list[Text] = Field(

@@ -13,6 +13,7 @@ from cocite.artifacts import load_array
 from cocite.corpus.history import History
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
+from cocite.drafts.paper_ids import rows_of_ids
 from cocite.errors import NotFoundError
 from cocite.retrieval.index.versions import VersionedFolder, VersionLock
 from cocite.verification import open_verified_once
@@ -79,7 +80,16 @@ class Papers:
 
     def rows(self, ids: Sequence[str]) -> NDArray[np.int32]:
         """Rows of some ids, -1 for one that is unknown or removed."""
-        rows = self.corpus.find(ids)
+        return self._alive(self.corpus.find(ids))
+
+    def named(self, ids: Sequence[str]) -> NDArray[np.int32]:
+        """Rows of papers by their ids, or by DOIs, arXiv, ACL or S2 ids; -1 for one that is unknown or removed.
+
+        The first look at DOIs hashes those of all papers, which takes a while on millions.
+        """
+        return self._alive(rows_of_ids(ids, self.corpus, scan=False))
+
+    def _alive(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
         return np.where((rows >= 0) & self.alive[rows], rows, -1).astype(np.int32)
 
     def records(self, ids: Sequence[str]) -> list[PaperRecord]:

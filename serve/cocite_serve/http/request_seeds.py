@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -11,7 +12,7 @@ from cocite_serve.http.papers import Papers
 
 
 class SeedLists(Protocol):
-    """Ids of papers that are liked, and of papers that are disliked, as a request has them.
+    """Papers that are liked, and papers that are disliked, as a request has them: by id, DOI, arXiv, ACL or S2 id.
 
     Example:
         >>> from cocite_serve.http.option_fields import RecommendOptions
@@ -73,7 +74,7 @@ def find_seeds(asked: SeedLists, papers: Papers, *, lenient: bool = False) -> Se
     """The seeds of a request in an index.
 
     Args:
-        asked: their ids.
+        asked: the papers that it likes and dislikes.
         papers: of the index.
         lenient: leave out papers that the index does not have, as another release than the one asked may lack them.
 
@@ -82,7 +83,7 @@ def find_seeds(asked: SeedLists, papers: Papers, *, lenient: bool = False) -> Se
     """
 
     def rows_of(name: str, ids: Sequence[str]) -> list[int]:
-        rows: list[int] = papers.rows(ids).tolist() if ids else []
+        rows: list[int] = papers.named(ids).tolist() if ids else []
         unknown = [id_ for id_, row in zip(ids, rows, strict=True) if row < 0]
         if unknown and not lenient:
             raise InputError(f"the corpus has no paper with the id {unknown[0]!r}", where=name)
@@ -90,3 +91,17 @@ def find_seeds(asked: SeedLists, papers: Papers, *, lenient: bool = False) -> Se
 
     like, dislike = rows_of("like", asked.like), rows_of("dislike", asked.dislike)
     return Seeds(*checked_seeds(like, dislike, papers.corpus.ids))
+
+
+async def await_seeds(asked: SeedLists, papers: Papers, *, lenient: bool = False) -> Seeds:
+    """What :func:`find_seeds` finds, looked for in a thread, as a look at all DOIs would keep other requests waiting.
+
+    Args:
+        asked, papers, lenient: as of :func:`find_seeds`.
+
+    Raises:
+        InputError: as of :func:`find_seeds`.
+    """
+    if not (asked.like or asked.dislike):
+        return NO_SEEDS
+    return await asyncio.to_thread(find_seeds, asked, papers, lenient=lenient)

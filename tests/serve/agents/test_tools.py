@@ -80,6 +80,15 @@ def test_liked_papers_need_no_text(tools: Tools) -> None:
     assert "   linked with the liked paper: Attention Is All You Need" in as_text(answer)
 
 
+def test_seeds_may_be_named_by_other_ids(tools: Tools) -> None:
+    names = ["vaswani2017attention", "https://arxiv.org/abs/1706.03762"]
+    by_id, by_address = (
+        tools.recommend(RecommendArguments(like=[name], dislike=["10.18653/v1/D15-1166"])) for name in names
+    )
+    assert by_id == by_address
+    assert "luong2015effective" not in {paper.id for paper in by_id.papers}
+
+
 @pytest.mark.parametrize(
     ("seeds", "sentence"),
     [

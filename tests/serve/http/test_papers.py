@@ -37,6 +37,16 @@ def test_rows_records_and_citations_are_those_of_the_corpus(backend: InProcess) 
         papers.records([ids[0], "no-such-paper"])
 
 
+def test_papers_are_named_by_other_ids_too_and_removed_ones_are_not_found(backend: InProcess) -> None:
+    corpus = backend.papers.corpus
+    row = next(row for row in range(len(corpus)) if corpus.paper(row).doi)
+    names = [corpus.ids([row])[0], f"https://doi.org/{corpus.paper(row).doi}", "no-such-paper"]
+    assert backend.papers.named(names).tolist() == [row, row, -1]
+    alive = backend.papers.alive.copy()
+    alive[row] = False
+    assert Papers(corpus, alive).named(names).tolist() == [-1, -1, -1]
+
+
 def test_the_years_are_those_of_papers_that_are_alive(backend: InProcess) -> None:
     corpus = backend.papers.corpus
     alive = corpus.years >= 2010

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from helpers.api_backend import InProcess, client
 
-from cocite_serve.http.request_seeds import find_seeds
+from cocite_serve.http.request_seeds import Seeds, find_seeds
 from cocite_serve.http.schemas import RecommendRequest
 
 TEXT = {"title": "Neural machine translation", "abstract": "We translate with recurrent networks."}
@@ -47,6 +47,15 @@ def test_seeds_steer_a_text(backend: InProcess) -> None:
     assert ids(like=likes) != plain
     assert plain[0] not in ids(dislike=plain[:1])
     assert ids(like=[], dislike=[]) == plain
+
+
+def test_seeds_may_be_named_by_doi(backend: InProcess) -> None:
+    corpus = backend.papers.corpus
+    [paper] = [paper for paper in corpus.papers_at(range(len(corpus))) if paper.doi][:1]
+    asked = [TEXT | {"dislike": [name]} for name in (paper.id, f"https://doi.org/{paper.doi}")]
+    by_id, by_doi = (client(backend).post("/v1/recommend", json=one).json()["papers"] for one in asked)
+    assert by_id == by_doi
+    assert find_seeds(RecommendRequest(like=[paper.doi]), backend.papers) == Seeds((corpus.row(paper.id),))
 
 
 @pytest.mark.parametrize(
