@@ -11,7 +11,8 @@ either *all* of a paper's citations are gaps, or *one* is, and the others are ci
 cocite's own export writes, has an entry for each paper that the draft cites; the readers of drafts and of BibTeX read
 both as any author's, and find the entries by DOI or title. An answer leaves out what its draft cites, so what the gap
 hides is hidden everywhere in that draft. The local task asks with the corpus' own context of the same gap, and with
-what the corpus knows of the citing paper. Candidates are all papers but that one.
+what the corpus knows of the citing paper. Candidates are all papers but that one. In the last row, the control of the
+one before, the local task leaves out what the draft cites as well.
 
 Without ``--url`` the library answers the drafts in this process. With it, ``POST /v1/draft`` of a running endpoint over
 the same index and model does; the local task is asked in this process all the same.
@@ -120,6 +121,12 @@ def read_sources(corpus: Corpus, count: int, seed: int, split: str = "test") -> 
 def escape_markdown(text: str) -> str:
     """The text as Markdown that means nothing else."""
     return re.sub(r"([\\`*_#<>@\[\]])", r"\\\1", text)
+
+
+def cited_beside(source: Source, gap: int) -> tuple[int, ...]:
+    """Rows of the papers that the draft of one gap cites, ascending: what the gap hides is none of them."""
+    every = {row for cited in source.cited.values() for row in cited}
+    return tuple(sorted(every - {*source.cited[gap]}))
 
 
 def write_draft(source: Source, kind: Kind, *, gap: int | None = None) -> str:
@@ -234,8 +241,14 @@ def ask_drafts(
     return result
 
 
-def ask_local(recommender: Recommender, asked: list[Answer]) -> list[Answer]:
-    """The answers to the local task's queries of the same gaps."""
+def ask_local(recommender: Recommender, asked: list[Answer], *, without_cited: bool = False) -> list[Answer]:
+    """The answers to the local task's queries of the same gaps.
+
+    Args:
+        recommender: answers them.
+        asked: the gaps.
+        without_cited: leave out what the draft of this one gap cites, as the answer to the draft does.
+    """
     corpus = recommender.index.corpus
     citing, group = corpus.contexts.column("citing"), corpus.contexts.column("group")
     place = {pair: i for i, pair in enumerate(zip(citing.tolist(), group.tolist(), strict=True))}
@@ -245,6 +258,11 @@ def ask_local(recommender: Recommender, asked: list[Answer]) -> list[Answer]:
     result = []
     for begin in range(0, len(asked), BLOCK):
         block = [queries[i] for i in range(begin, min(begin + BLOCK, len(asked)))]
+        if without_cited:
+            block = [
+                replace(query, exclude=(*query.exclude, *cited_beside(one.source, one.group)))
+                for query, one in zip(block, asked[begin:], strict=False)
+            ]
         found = recommender.recommend_all(block, options)
         result += [
             replace(one, ids=[paper.id for paper in papers])
@@ -287,9 +305,15 @@ def main() -> None:
         f"| draft | gaps | R@{DEPTH} through drafts | of the local task | difference, 95 % of samples of papers |"
     )
     print("| --- | --- | --- | --- | --- |")
-    for name, each in (("all citations are gaps", None), ("one is, the others are cited", options.each)):
-        answers = ask_drafts(answer, corpus, sources, options.form, each=each)
-        through, local = (recalls(corpus, found) for found in (answers, ask_local(recommender, answers)))
+    every = ask_drafts(answer, corpus, sources, options.form)
+    single = ask_drafts(answer, corpus, sources, options.form, each=options.each)
+    for name, answers, without_cited in (
+        ("all citations are gaps", every, False),
+        ("one is, the others are cited", single, False),
+        ("the same, and the local task leaves out what they cite", single, True),
+    ):
+        locally = ask_local(recommender, answers, without_cited=without_cited)
+        through, local = recalls(corpus, answers), recalls(corpus, locally)
         papers = np.array([answer.source.row for answer in answers])
         low, high = np.quantile(resampled_means((through - local)[:, None], papers), [0.025, 0.975])
         print(

@@ -15,6 +15,8 @@ from benchmarks.draft_recall import (
     Endpoint,
     InProcess,
     ask_drafts,
+    ask_local,
+    cited_beside,
     open_written,
     read_sources,
     recalls,
@@ -43,7 +45,7 @@ def test_what_a_draft_cites_is_found_by_its_bibliography(kind: Kind, corpus: Cor
             cited = {*bibliography.cited_rows(draft).values()}
             found += len(cited)
             every = {row for rows in source.cited.values() for row in rows}
-            assert cited <= every - {*source.cited[gap]}
+            assert cited <= {*cited_beside(source, gap)} == every - {*source.cited[gap]}
     assert found > 20
 
 
@@ -59,3 +61,21 @@ def test_the_endpoint_answers_as_the_library(each: int | None, corpus: Corpus, t
     assert [one.ids for one in ours] == [one.ids for one in served]
     assert all(corpus.ids([one.source.row])[0] not in one.ids for one in served)
     assert 0 < recalls(corpus, served).mean() <= 1
+
+
+def test_the_control_of_one_gap_leaves_out_of_the_local_task_what_the_draft_cites(
+    corpus: Corpus, tmp_path: Path
+) -> None:
+    IndexSnapshot.create(corpus, tmp_path / "index")
+    recommender = Recommender.load(None, tmp_path / "index")
+    drafts = ask_drafts(InProcess(recommender), corpus, read_sources(corpus, 4, seed=0), "latex", each=3)
+    plain, control = (ask_local(recommender, drafts, without_cited=flag) for flag in (False, True))
+    cited = [{*corpus.ids(cited_beside(one.source, one.group))} for one in drafts]
+    assert any(own & {*one.ids} for own, one in zip(cited, plain, strict=True))
+    for own, one, without in zip(cited, plain, control, strict=True):
+        assert not own & {*without.ids}
+        assert (without.source, without.group, len(without.ids)) == (one.source, one.group, 10)
+        # What stays keeps its order, and what comes after it moves up.
+        stayed = [id_ for id_ in one.ids if id_ not in own]
+        assert without.ids[: len(stayed)] == stayed
+    assert recalls(corpus, control).mean() >= recalls(corpus, plain).mean()
