@@ -12,7 +12,7 @@ import { takeWord } from "./word.js";
 
 const TEXTS = ["tex", "ltx", "rnw", "md", "markdown", "qmd", "rmd", "txt", "text"];
 const BINARY = ["docx", "pdf", "zip"];
-const KNOWN = "a draft in .tex, .md, .txt, .docx or .pdf, a LaTeX project as .zip, or a library in .bib, .ris or .json";
+const KNOWN = "a draft in .tex, .md, .txt, .docx or .pdf, a LaTeX project as .zip, or a library in .bib, .ris, .json or .xml";
 const TEXT_MB = 2;
 const BINARY_MB = 6; // the server takes 8 MiB of it as base64
 

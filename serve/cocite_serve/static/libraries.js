@@ -1,4 +1,4 @@
-// Reads the library of a reference manager: BibTeX, RIS or CSL-JSON, as far as it takes to know its papers again.
+// Reads a library, as far as it takes to know its papers again: BibTeX, RIS, CSL-JSON, EndNote's XML, or a list of ids.
 
 /**
  * @typedef {{title: string, year: string, ids: string[], key?: string, source?: string}} Entry
@@ -35,9 +35,9 @@ export function plainTitle(title) {
     .normalize("NFKD").replaceAll(/\p{M}+/gu, "").toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim();
 }
 
-/** The entries of a file. @param {string} text @param {"bib" | "ris" | "json"} kind @returns {Entry[]} @throws {SyntaxError} */
+/** The entries of a file. @param {string} text @param {"bib" | "ris" | "json" | "xml" | "txt"} kind @returns {Entry[]} @throws {SyntaxError} */
 export function entriesOf(text, kind) {
-  return { bib: bibtex, ris, json: csl }[kind](text);
+  return { bib: bibtex, ris, json: csl, xml: endnote, txt: list }[kind](text);
 }
 
 // One pass over the text; abbreviations hold behind their definitions.
@@ -142,4 +142,23 @@ function csl(text) {
     year: word(item.issued?.["date-parts"]?.[0]?.[0]).slice(0, 4),
     ids: [item.DOI, item.URL, item.number, item["container-title"], item.note].map(word),
   }));
+}
+
+function endnote(text) {
+  const read = new DOMParser().parseFromString(text, "application/xml");
+  if (read.querySelector("parsererror")) throw new SyntaxError("no XML"); // the browser logs that its own report has no style here
+  // A field's text stands in pieces of one style each.
+  const all = (record, path) => [...record.querySelectorAll(`:scope > ${path}`)].map((field) => field.textContent.replaceAll(/\s+/g, " ").trim());
+  return [...read.querySelectorAll(":root > records > record")].map((record) => ({
+    title: all(record, "titles > title")[0] ?? "",
+    year: /\d{4}/.exec(all(record, "dates year").join(" "))?.[0] ?? "",
+    ids: ["electronic-resource-num", "accession-num", "urls url", "volume", "titles > secondary-title", "periodical > full-title"]
+      .flatMap((path) => all(record, path)),
+  }));
+}
+
+/** An id on each line; lines that begin with # are remarks. */
+function list(text) {
+  const lines = text.split(/\r?\n|\r/).map((line) => line.trim()).filter((line) => line && !line.startsWith("#"));
+  return lines.map((line) => ({ title: "", year: "", ids: [line] }));
 }

@@ -6,7 +6,9 @@ import { entriesOf, namesOf } from "./libraries.js";
 import { changed, state } from "./state.js";
 import { keepLibrary, keptLibrary } from "./storage.js";
 
-const KINDS = ["bib", "ris", "json"];
+const KINDS = ["bib", "ris", "json", "xml"];
+const LIST = "txt";
+const BROKEN = { json: "is not valid JSON. Export it anew as CSL-JSON.", xml: "is not valid XML. Export it anew as EndNote XML." };
 const MOST_MB = 20;
 const MOST_ENTRIES = 50_000;
 
@@ -25,14 +27,15 @@ export function isOwned(paper) {
   return library !== null && namesOf({ title, year: String(year ?? ""), ids: [id, doi ?? ""] }).some((name) => library.names.has(name));
 }
 
-/** Whether a file's name says that it is a library. @param {string} name */
+/** Whether a file's name says that it is a library; a list of ids may be a draft by its name. @param {string} name */
 export const isLibrary = (name) => KINDS.includes(suffix(name));
 
 function paint() {
   const papers = library?.count === 1 ? "1 paper" : `${library?.count.toLocaleString("en")} papers`;
   $("library_summary").textContent = library ? `My library: ${papers}` : "My library";
   $("library_says").textContent = library ? `${papers} of ${library.file} are marked where they are suggested.`
-    : "Choose what your reference manager exports, or drop it on the page. It stays in this browser until you press Clear.";
+    : "Choose what your reference manager exports (.bib, .ris, .json or EndNote’s .xml), or drop it on the page. Or choose a .txt with a DOI, "
+      + "arXiv or ACL id on each line. It stays in this browser until you press Clear.";
   $("library_forget").hidden = !library;
   $("owned_pair").hidden = !library;
   if (!library) $("owned").value = "";
@@ -54,12 +57,13 @@ function complain(sentence) {
 export async function takeLibrary(file) {
   complain("");
   try {
-    if (!isLibrary(file.name)) throw new Error(`The file ${file.name} is no library. Give a .bib, .ris or .json (CSL-JSON) file.`);
+    const kind = suffix(file.name);
+    if (!isLibrary(file.name) && kind !== LIST) throw new Error(`The file ${file.name} is no library. Give a .bib, .ris, .json (CSL-JSON) or .xml (EndNote) file, or a .txt with an id on each line.`);
     if (file.size > MOST_MB * 1e6) throw new Error(`The file ${file.name} has more than ${MOST_MB} MB. Export a part of your library.`);
     const text = await decoded(file);
     const found = read(text, file.name);
     const entries = found.map(namesOf).filter((names) => names.length);
-    if (!entries.length) throw new Error(`The file ${file.name} has no entry with a title or a DOI.`);
+    if (!entries.length) throw new Error(`The file ${file.name} has no ${kind === LIST ? "line with a DOI, arXiv or ACL id alone" : "entry with a title or a DOI"}.`);
     if (entries.length > MOST_ENTRIES) throw new Error(`The file ${file.name} has more than ${MOST_ENTRIES.toLocaleString("en")} papers. Export a part of your library.`);
     const names = new Set(entries.flat());
     entriesHeld = found.filter(({ key }) => key);
@@ -75,7 +79,7 @@ function read(text, name) {
   try {
     return entriesOf(text, suffix(name));
   } catch {
-    throw new Error(`The file ${name} is not valid JSON. Export it anew as CSL-JSON.`);
+    throw new Error(`The file ${name} ${BROKEN[suffix(name)]}`);
   }
 }
 

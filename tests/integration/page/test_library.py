@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -60,6 +61,62 @@ def test_entries_of_each_form_are_known_by_their_identifiers_and_titles(page: An
     ]
 
 
+def test_endnote_and_lists_are_known_by_their_identifiers_and_titles(page: Any) -> None:
+    xml = """<?xml version="1.0"?><xml><records>
+<record><titles><title><style>On </style><style face="italic">trees
+ &amp; forests</style></title><secondary-title>CoRR</secondary-title></titles>
+  <dates><year><style>2017</style></year></dates><electronic-resource-num>10.1000/ABC</electronic-resource-num></record>
+<record><titles><title>Short</title></titles>
+  <dates><pub-dates><date>May 2017</date></pub-dates><year>2017</year></dates>
+  <urls><related-urls><url>https://arxiv.org/abs/1706.03762v5</url></related-urls></urls></record>
+<record><periodical><full-title>arXiv:1409.0473</full-title></periodical></record>
+<record><record><titles><title>Within another and so of another format</title></titles></record></record>
+</records></xml>"""
+    lines = (
+        "\ufeff# to read\r\n10.1000/ABC\r\nhttps://doi.org/10.18653/v1/P02-1040\n\narXiv:1706.03762v5\n"
+        "https://aclanthology.org/2020.acl-main.1/\nP02-1040\nsome words\n"
+    )
+    assert page.evaluate(NAMES, [[xml, "xml"], [lines, "txt"]]) == [
+        [
+            ["doi 10.1000/abc", "title on trees forests 2017"],
+            ["arxiv 1706.03762", "title short 2017"],
+            ["arxiv 1409.0473"],
+            [],
+        ],
+        [
+            ["doi 10.1000/abc"],
+            ["doi 10.18653/v1/p02-1040", "acl p02-1040"],
+            ["arxiv 1706.03762"],
+            ["acl 2020.acl-main.1"],
+            ["acl p02-1040"],
+            [],
+        ],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("refs.txt", "10.1000/none\nhttps://aclanthology.org/N19-1423/\nnot an id\n"),
+        (
+            "refs.xml",
+            "<xml><records><record><titles><title>BERT: Pre-training of Deep Bidirectional Transformers for Language "
+            "Understanding</title></titles></record><record><accession-num>10.1000/none</accession-num></record></records></xml>",
+        ),
+    ],
+)
+def test_papers_of_a_list_and_of_endnote_are_marked(page: Any, name: str, text: str) -> None:
+    give(page, name, text)
+    expect(page.locator("#library_summary")).to_have_text("My library: 2 papers")
+    search(
+        page,
+        "Pre-training of deep bidirectional transformers\n\nLanguage models are pretrained [CIT] on text.",
+    )
+    marked = page.locator(".card", has=page.locator(".owned"))
+    expect(marked).to_have_count(1)
+    expect(marked.locator("h3")).to_contain_text("BERT")
+
+
 def test_papers_of_the_library_are_marked_and_filtered_until_clear(page: Any) -> None:
     sent: list[str] = []
     page.on("request", lambda request: sent.append(f"{request.url} {request.post_data}"))
@@ -67,7 +124,7 @@ def test_papers_of_the_library_are_marked_and_filtered_until_clear(page: Any) ->
     expect(page.locator("#owned")).to_be_hidden()
     page.locator("#library_summary").press("Enter")
     with page.expect_file_chooser() as chooser:
-        page.get_by_role("button", name="Choose a .bib, .ris or .json").press("Enter")
+        page.get_by_role("button", name="Choose a library").press("Enter")
     chooser.value.set_files({"name": "refs.bib", "mimeType": "text/plain", "buffer": BIB.encode()})
     expect(page.locator("#library_summary")).to_have_text("My library: 2 papers")
     marked = page.locator(".card", has=page.locator(".owned"))
@@ -97,7 +154,25 @@ def test_papers_of_the_library_are_marked_and_filtered_until_clear(page: Any) ->
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("refs.txt", "x", "The file refs.txt is no library. Give a .bib, .ris or .json (CSL-JSON) file."),
+        (
+            "refs.csv",
+            "x",
+            "The file refs.csv is no library. Give a .bib, .ris, .json (CSL-JSON) or .xml (EndNote)",
+        ),
+        (
+            "refs.txt",
+            "On trees\n# 10.1000/1",
+            "The file refs.txt has no line with a DOI, arXiv or ACL id alone.",
+        ),
+        ("refs.xml", "<xml><records>", "The file refs.xml is not valid XML. Export it anew as EndNote XML."),
+        ("refs.xml", "<html><record/></html>", "The file refs.xml has no entry with a title or a DOI."),
+        (
+            "refs.xml",
+            '<!DOCTYPE xml [<!ENTITY a "aaaaaaaaaa">'
+            + "".join(f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in pairwise("abcdefghijkl"))
+            + "]><xml><records><record><titles><title>&l;</title></titles></record></records></xml>",
+            "The file refs.xml is not valid XML.",
+        ),
         ("refs.json", "{", "The file refs.json is not valid JSON. Export it anew as CSL-JSON."),
         ("refs.bib", "nothing", "The file refs.bib has no entry with a title or a DOI."),
         ("refs.ris", "a\0b", "The file refs.ris holds no text."),
@@ -110,13 +185,17 @@ def test_papers_of_the_library_are_marked_and_filtered_until_clear(page: Any) ->
     ],
 )
 def test_a_library_that_cannot_be_read_is_refused_and_the_one_before_stays(
-    page: Any, name: str, text: str, says: str
+    page: Any, complaints: list[str], name: str, text: str, says: str
 ) -> None:
     give(page, "before.bib", BIB)
     expect(page.locator("#library_summary")).to_have_text("My library: 2 papers")
     give(page, name, text)
     expect(page.locator("#library_error")).to_contain_text(says)
     expect(page.locator("#library_summary")).to_have_text("My library: 2 papers")
+    if (
+        name == "refs.xml"
+    ):  # Chromium gives its own report of broken XML a style, which the page's policy refuses
+        complaints[:] = [text for text in complaints if "inline style" not in text]
 
 
 def test_a_library_that_is_too_large_to_keep_serves_this_visit(page: Any) -> None:
@@ -131,7 +210,7 @@ def test_a_library_that_is_too_large_to_keep_serves_this_visit(page: Any) -> Non
     page.get_by_text("My library: 30,000 papers", exact=True).first.click()
     page.get_by_role("button", name="Forget it").click()
     expect(page.locator("#library_summary")).to_have_text("My library")
-    expect(page.get_by_role("button", name="Choose a .bib, .ris or .json")).to_be_focused()
+    expect(page.get_by_role("button", name="Choose a library")).to_be_focused()
 
 
 def test_what_is_damaged_in_the_storage_is_no_library(page: Any) -> None:
@@ -147,7 +226,7 @@ def test_the_library_can_be_read_and_touched(page: Any, theme: str) -> None:
     page.set_viewport_size({"width": 360, "height": 800})
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     give(page, "refs.bib", BIB)
-    give(page, "refs.txt", "x")
+    give(page, "refs.csv", "x")
     search(page, DRAFT)
     expect(page.locator(".card .owned")).to_have_text("In my library")
     page.evaluate("Promise.all(document.getAnimations().map((animation) => animation.finished))")
