@@ -28,6 +28,8 @@ DRAIN_INTERVAL_S = 0.3
 """Seconds between two times that the driver takes the task's events."""
 END_S = 10
 """Seconds that a task has to remove its temporary files when the driver ends before it."""
+INTERRUPT_S = 4
+"""Seconds after which a task that goes on is interrupted once more."""
 
 Work = Callable[[Corpus, Location, ProgressCallback], dict[str, Any]]
 """``work(corpus, folder, progress)``: a function of a module, or a ``partial`` of one, that returns plain values. A
@@ -213,10 +215,12 @@ def _end(call: Any) -> None:
 
     if not ray.is_initialized():  # an interrupt may have ended it
         return
-    ended, _ = ray.wait([call], timeout=0)
-    if ended:
-        return
-    ray.cancel(call)
-    ended, _ = ray.wait([call], timeout=END_S)
-    if not ended:
-        ray.cancel(call, force=True)
+    until, wait = time.monotonic() + END_S, 0.0
+    while not ray.wait([call], timeout=wait)[0]:
+        left = until - time.monotonic()
+        if left <= 0:
+            ray.cancel(call, force=True)
+            return
+        # Python drops an interrupt that comes while it runs a destructor or a callback: one may not be enough.
+        ray.cancel(call)
+        wait = min(INTERRUPT_S, left)

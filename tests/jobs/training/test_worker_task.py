@@ -129,6 +129,16 @@ def test_the_end_of_the_driver_ends_the_task(
     assert not (tmp_path / ".trouble").exists()
 
 
+def test_a_task_that_loses_an_interrupt_is_interrupted_again(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_task, "END_S", 600)
+    progress = ProgressFunctions(stage=lambda description, _: interrupt() if description == "troubles" else None)
+    with pytest.raises(KeyboardInterrupt, match="Ctrl-C"):
+        run("deaf once", progress=progress)
+    assert (tmp_path / "ended").exists()
+
+
 def test_what_the_task_does_not_see_is_a_sentence(run: Run, tmp_path: Path, remote: str) -> None:
     with pytest.raises(InputError, match=r"does not see the model folder \(name one that all nodes share"):
         run("nothing", remote)  # each process has a memory of its own
