@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cocite.bounds import FilePath, Seconds
 from cocite.config import Settings
-from cocite_serve.http.body_limit import DRAFT_PATHS, HeldBodies, read_body, replay
+from cocite_serve.http.body_limit import DRAFT_PATHS, ArrivingBytes, HeldBodies, read_body, replay
 from cocite_serve.http.full_notes import PATH, RefuseWhenFull
 from cocite_serve.http.metrics import BEGAN, OwnRefusals
 from cocite_serve.http.problem_body import overloaded, problem
@@ -65,6 +65,8 @@ class ProxySettings(Settings):
     """Bytes of the body of a draft."""
     body_s: Seconds = Limits().body_s
     """Seconds within which it has to come."""
+    arriving_bytes: Annotated[int, Field(ge=1, le=1024**4)] = Limits().arriving_bytes
+    """Bytes of all bodies that are not whole yet."""
     drafts: Annotated[int, Field(ge=1, le=10**10)] = Limits().drafts_waiting
     """Bodies of drafts in the proxy's memory, as many as all gateways together take in; one more is answered 429
     before it is read."""
@@ -92,6 +94,7 @@ def environment(settings: ServeSettings, ending: Path | None = None) -> dict[str
         body_bytes=limits.body_bytes,
         draft_bytes=limits.draft_bytes,
         body_s=limits.body_s,
+        arriving_bytes=limits.arriving_bytes,
         drafts=limits.drafts_waiting * settings.gateway.most,
         retry_after_s=settings.retry_after_s,
         ending=ending,
@@ -130,6 +133,7 @@ class AnswerOnce:
     def __init__(self, app: ASGIApp, settings: ProxySettings) -> None:
         self._app, self._settings = app, settings
         self._drafts = HeldBodies(settings.drafts)
+        self._arriving = ArrivingBytes(settings.arriving_bytes, settings.retry_after_s)
         self._refusals = OwnRefusals(COUNTED_PATHS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -167,7 +171,7 @@ class AnswerOnce:
         begun: Begun = lambda: None,
     ) -> None:
         """Read the body and pass it on, unless its client has left; ``begun`` is called when the answer begins."""
-        body = await read_body(scope, receive, limit, self._settings.body_s)
+        body = await read_body(scope, receive, limit, self._settings.body_s, self._arriving)
         if isinstance(body, Response):
             await self._refusals.send(body, scope, receive, send)
             return

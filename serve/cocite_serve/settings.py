@@ -58,6 +58,9 @@ class Limits(Settings):
     """Bytes of a request's body; more is answered 413 before it is read."""
     body_s: Seconds = 10.0
     """Seconds within which a request's body has to come; then it is answered 408."""
+    arriving_bytes: int = Field(default=256 * 1024**2, ge=1024, le=1024**4)
+    """Bytes that all bodies which are not whole yet may take together; the request whose next part is one too many is
+    answered 429."""
     title_chars: TextLength = 1_000
     """Characters of a title."""
     abstract_chars: TextLength = 20_000

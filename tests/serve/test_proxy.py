@@ -213,6 +213,39 @@ def test_a_large_body_does_not_reach_a_gateway() -> None:
     assert proxy.bodies == []
 
 
+def test_a_body_that_comes_while_too_many_others_do_is_refused() -> None:
+    settings = ProxySettings(retry_after_s=3, arriving_bytes=100)
+    answer_once = AnswerOnce(Proxy(JSONResponse({})), settings)
+
+    async def both() -> list[Message]:
+        sent: list[Message] = []
+        came = asyncio.Event()
+
+        async def slow() -> Message:
+            if came.is_set():
+                await asyncio.sleep(3600)
+            came.set()
+            return {"type": "http.request", "body": b" " * 60, "more_body": True}
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b" " * 60, "more_body": False}
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        scope = {"type": "http", "path": "/v1/recommend", "method": "POST", "headers": []}
+        waiting = asyncio.ensure_future(answer_once(dict(scope), slow, send))
+        await came.wait()
+        await asyncio.sleep(0)
+        await answer_once(dict(scope), receive, send)
+        waiting.cancel()
+        return sent
+
+    begin, body = asyncio.run(both())
+    assert (begin["status"], dict(begin["headers"])[b"retry-after"]) == (429, b"3")
+    assert json.loads(body["body"])["reason"] == "overloaded"
+
+
 def test_rays_own_paths_are_its_own() -> None:
     answer = client(Proxy(PlainTextResponse("This node is being drained.", 503))).get("/-/healthz")
     assert (answer.status_code, answer.text) == (503, "This node is being drained.")
@@ -223,14 +256,16 @@ def test_ray_finds_the_middleware_by_the_environment(monkeypatch: pytest.MonkeyP
         index="index",
         retry_after_s=7,
         gateway={"replicas": 2},
-        limits={"body_bytes": 2048, "draft_bytes": 4096, "body_s": 3},
+        limits={"body_bytes": 2048, "draft_bytes": 4096, "body_s": 3, "arriving_bytes": 9000},
     )
     for name, value in environment(settings).items():
         monkeypatch.setenv(name, value)
     inner, middleware = call_function_from_import_path(CALLBACK)
     assert (inner.cls, middleware.cls) == (RefuseWhenFull, AnswerOnce)
     assert middleware.kwargs == {
-        "settings": ProxySettings(body_bytes=2048, draft_bytes=4096, body_s=3, drafts=32, retry_after_s=7)
+        "settings": ProxySettings(
+            body_bytes=2048, draft_bytes=4096, body_s=3, arriving_bytes=9000, drafts=32, retry_after_s=7
+        )
     }
     monkeypatch.delenv(VARIABLE)
     [_, middleware] = call_function_from_import_path(CALLBACK)

@@ -140,6 +140,7 @@ def build_app(
         limit=limits.body_bytes,
         seconds=limits.body_s,
         larger=dict.fromkeys(DRAFT_PATHS, limits.draft_bytes),
+        arriving_bytes=limits.arriving_bytes,
         at_once=limits.drafts_waiting,
         retry_after_s=settings.retry_after_s,
     )

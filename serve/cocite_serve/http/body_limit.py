@@ -1,4 +1,4 @@
-"""Limits on the size of a body, on the time in which it comes, and on how many large ones are held at once."""
+"""Limits on the size of a body, on the time in which it comes, and on what all that are held take together."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ class BodyLimit:
         limit: bytes.
         seconds: within which the whole body has to come.
         larger: path -> the limit of paths that have another one.
+        arriving_bytes: that all bodies which are not whole yet may take together.
         at_once: requests of those paths whose bodies are in memory; one more is refused before it is read.
         retry_after_s: seconds after which that may try again.
 
@@ -47,12 +48,14 @@ class BodyLimit:
         seconds: float = math.inf,
         larger: Mapping[str, int] | None = None,
         *,
+        arriving_bytes: int = 256 * 1024**2,
         at_once: int = 16,
         retry_after_s: int = 1,
     ) -> None:
         self.app = app
         self.limit, self.seconds, self.larger = limit, seconds, larger or {}
         self.retry_after_s = retry_after_s
+        self._arriving = ArrivingBytes(arriving_bytes, retry_after_s)
         self._held = HeldBodies(at_once)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -75,7 +78,7 @@ class BodyLimit:
                 await self._pass_on(scope, receive, begun, limit)
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
-        body = await read_body(scope, receive, limit, self.seconds)
+        body = await read_body(scope, receive, limit, self.seconds, self._arriving)
         if isinstance(body, Response):
             await body(scope, receive, send)
         elif body is not None:
@@ -125,18 +128,60 @@ class HeldBodies:
             free()
 
 
-async def read_body(scope: Scope, receive: Receive, limit: int, seconds: float) -> bytes | Response | None:
+class ArrivingBytes:
+    """What has arrived of all bodies that are not whole yet: clients who send slowly fill no memory together.
+
+    Args:
+        limit: bytes. One body alone may always arrive.
+        retry_after_s: seconds after which a client whose body was one too many may try again.
+
+    Example:
+        >>> arriving = ArrivingBytes(100, 1)
+        >>> with arriving.one() as first, arriving.one() as second:
+        ...     print(first(60), second(30), second(30))
+        True True False
+        >>> with arriving.one() as alone:
+        ...     print(alone(1000))
+        True
+    """
+
+    def __init__(self, limit: int, retry_after_s: int) -> None:
+        self.retry_after_s = retry_after_s
+        self._limit, self._bytes = limit, 0
+
+    @contextmanager
+    def one(self) -> Iterator[Callable[[int], bool]]:
+        """One body while the block runs: says of each part, by its length, whether there is room for it."""
+        own = 0
+
+        def more(length: int) -> bool:
+            nonlocal own
+            own += length
+            self._bytes += length
+            return self._bytes <= self._limit or self._bytes == own
+
+        try:
+            yield more
+        finally:
+            self._bytes -= own
+
+
+async def read_body(
+    scope: Scope, receive: Receive, limit: int, seconds: float, arriving: ArrivingBytes
+) -> bytes | Response | None:
     """The body of a request; the response that refuses it; None when the client has gone.
 
     Args:
         scope, receive: of the request.
         limit: bytes.
         seconds: within which the whole body has to come.
+        arriving: what all bodies that are read at the same time may take.
 
     Example:
         >>> async def receive():
         ...     return {"type": "http.request", "body": b"{}"}
-        >>> asyncio.run(read_body({"type": "http", "headers": []}, receive, limit=10, seconds=1.0))
+        >>> scope, arriving = {"type": "http", "headers": []}, ArrivingBytes(100, 1)
+        >>> asyncio.run(read_body(scope, receive, limit=10, seconds=1.0, arriving=arriving))
         b'{}'
     """
     declared = Headers(scope=scope).get("content-length", "0")
@@ -144,15 +189,19 @@ async def read_body(scope: Scope, receive: Receive, limit: int, seconds: float) 
         return _too_large(scope, limit)
     body, more = bytearray(), True
     try:
-        async with asyncio.timeout(seconds if math.isfinite(seconds) else None):
-            while more:
-                message = await receive()
-                if message["type"] != "http.request":
-                    return None
-                body += message.get("body", b"")
-                if len(body) > limit:
-                    return _too_large(scope, limit)
-                more = message.get("more_body", False)
+        with arriving.one() as has_room:
+            async with asyncio.timeout(seconds if math.isfinite(seconds) else None):
+                while more:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        return None
+                    part = message.get("body", b"")
+                    if len(body) + len(part) > limit:
+                        return _too_large(scope, limit)
+                    if not has_room(len(part)):
+                        return overloaded(scope, arriving.retry_after_s)
+                    body += part
+                    more = message.get("more_body", False)
     except TimeoutError:
         text = f"The request's body did not come within the {seconds:g} s allowed"
         # What comes of it later must not be read as another request.

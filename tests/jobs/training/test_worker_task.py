@@ -133,7 +133,9 @@ def test_a_task_that_loses_an_interrupt_is_interrupted_again(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker_task, "END_S", 600)
-    progress = ProgressFunctions(stage=lambda description, _: interrupt() if description == "troubles" else None)
+    progress = ProgressFunctions(
+        stage=lambda description, _: interrupt() if description == "troubles" else None
+    )
     with pytest.raises(KeyboardInterrupt, match="Ctrl-C"):
         run("deaf once", progress=progress)
     assert (tmp_path / "ended").exists()

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import httpx
@@ -11,7 +13,7 @@ from helpers.api_backend import InProcess, client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cocite_serve.http.body_limit import BodyLimit, read_body, replay
+from cocite_serve.http.body_limit import ArrivingBytes, BodyLimit, read_body, replay
 
 
 @pytest.mark.parametrize("declared", [True, False])
@@ -42,6 +44,7 @@ def test_a_body_of_the_limit_is_read(backend: InProcess) -> None:
 
 
 SCOPE = {"type": "http", "path": "/v1/recommend", "headers": []}
+ROOM = ArrivingBytes(10**9, 1)
 
 
 def receiving(*parts: bytes, pause_s: float = 0.0):  # type: ignore[no-untyped-def]
@@ -92,15 +95,14 @@ def test_a_client_that_leaves_is_passed_to_nobody() -> None:
     async def gone() -> dict[str, object]:
         return {"type": "http.disconnect"}
 
-    assert asyncio.run(read_body(dict(SCOPE), gone, 10, math.inf)) is None
+    assert asyncio.run(read_body(dict(SCOPE), gone, 10, math.inf, ROOM)) is None
 
 
 @given(st.lists(st.binary(max_size=20), max_size=8))
 def test_a_body_in_parts_is_read_whole(parts: list[bytes]) -> None:
     parts = [part for part in parts if part != b"END"]
-    assert asyncio.run(read_body(dict(SCOPE), receiving(*parts, b"END"), 200, math.inf)) == b"".join(
-        [*parts, b"END"]
-    )
+    reading = read_body(dict(SCOPE), receiving(*parts, b"END"), 200, math.inf, ROOM)
+    assert asyncio.run(reading) == b"".join([*parts, b"END"])
 
 
 def test_slow_bodies_do_not_delay_others() -> None:
@@ -137,6 +139,56 @@ def test_slow_bodies_do_not_delay_others() -> None:
             assert {type(one) for one in ended} == {asyncio.CancelledError}
 
     asyncio.run(ask())
+
+
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 40), st.booleans()), max_size=40))
+def test_bodies_that_are_not_whole_take_so_many_bytes_together(steps: list[tuple[int, int, bool]]) -> None:
+    """As many clients as there are numbers send parts, and leave at some time, in any order."""
+    arriving = ArrivingBytes(100, 1)
+    clients: dict[int, tuple[ExitStack, Callable[[int], bool]]] = {}
+    sizes: dict[int, int] = {}
+    for name, length, leaves in steps:
+        if name not in clients:
+            stack = ExitStack()
+            clients[name], sizes[name] = (stack, stack.enter_context(arriving.one())), 0
+        fits = clients[name][1](length)
+        sizes[name] += length
+        others = sum(sizes.values()) - sizes[name]
+        assert fits == (not others or others + sizes[name] <= 100)
+        if leaves or not fits:
+            clients.pop(name)[0].close()
+            sizes.pop(name)
+    for stack, _ in clients.values():
+        stack.close()
+    with arriving.one() as first, arriving.one() as second:
+        assert (first(50), second(50), second(1)) == (True, True, False), (
+            "nothing is left of those that ended"
+        )
+
+
+def test_a_part_too_many_of_all_bodies_is_refused_and_leaves_room_for_the_others() -> None:
+    async def read() -> tuple[Any, Any]:
+        arriving, came, rest = ArrivingBytes(100, 7), asyncio.Event(), asyncio.Event()
+        parts = receiving(b"x" * 60, b"END")
+
+        async def receive() -> dict[str, object]:
+            if came.is_set():
+                await rest.wait()
+            came.set()
+            return await parts()
+
+        slow = asyncio.ensure_future(read_body(dict(SCOPE), receive, 200, math.inf, arriving))
+        await came.wait()
+        await asyncio.sleep(0)
+        refused = await read_body(dict(SCOPE), receiving(b"y" * 60), 200, math.inf, arriving)
+        small = await read_body(dict(SCOPE), receiving(b"END"), 200, math.inf, arriving)
+        rest.set()
+        assert (await slow, small) == (b"x" * 60 + b"END", b"END")
+        return refused, await read_body(dict(SCOPE), receiving(b"z" * 90, b"END"), 200, math.inf, arriving)
+
+    refused, later = asyncio.run(read())
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "7")
+    assert later == b"z" * 90 + b"END"
 
 
 def test_a_body_that_was_read_comes_once() -> None:
