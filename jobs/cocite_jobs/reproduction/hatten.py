@@ -18,9 +18,16 @@ from cocite.systems.baselines.ncn import NcnSettings
 from cocite.systems.baselines.sent2vec import Sent2VecSettings
 from cocite.systems.baselines.train import BaselineSettings
 from cocite.systems.baselines.word2vec import Word2VecSettings
+from cocite.systems.cross_encoder.network import SCIBERT
+from cocite.training import candidates
 from cocite_jobs.reproduction.corpus_exhibit import corpus_exhibit
 from cocite_jobs.reproduction.plan import Exhibit, Plan, Plot, Setup, Size, Training
-from cocite_jobs.reproduction.rerankers import encoder_trainings, reranker_training
+from cocite_jobs.reproduction.rerankers import (
+    encoder_trainings,
+    first_encoder,
+    further_folders,
+    reranker_training,
+)
 from cocite_jobs.reproduction.training_step import recipe_training
 from cocite_jobs.tables.reranking import PREFETCHING, reranking_tables
 
@@ -73,8 +80,12 @@ BASELINE_SETTINGS: Mapping[Size, BaselineSettings] = {
     "small": BaselineSettings(ncn=NcnSettings(epochs=1), bertgcn=BertGcnSettings(epochs=1)),
     "paper": BaselineSettings(),
 }
+BM25_FOLDER = "bm25"
+"""The model folder, below that of the reproduction, of the reranker of BM25's candidates."""
+ENCODERS_OF_PAPER = {"google-bert/bert-base-uncased": "BERT Reranker", SCIBERT: "SciBERT Reranker"}
+"""Name on the Hugging Face hub -> row of Table 3."""
+NO_LIST = "It compares encoders: name several, as --encoder FIRST --encoder SECOND."
 IMPOSSIBLE = {
-    "BERT against SciBERT in Table 3": "Each needs its weights (--encoder), and a folder of its own (--to).",
     "Effect sizes (colours of Table 2)": "Significance is marked instead.",
     "The paper's points of Figure 4": "They are drawn there and not printed.",
 }
@@ -91,12 +102,13 @@ def plan(setup: Setup) -> Plan:
     encoder = encoder_trainings(setup)
     rerankers = [
         _reranker(setup, ON_HATTEN, "hatten", "model"),
-        _reranker(setup, ON_BM25, "bm25", "bm25"),
+        _reranker(setup, ON_BM25, "bm25", BM25_FOLDER),
     ]
+    others = _encoder_rerankers(setup)
     first = tuple(training.name for training in retrievers)
     every = tuple(training.name for training in (*retrievers, *encoder, *rerankers))
     no_contexts = "" if len(setup.corpus.contexts) else "The corpus has no citation contexts."
-    is_papers = setup.size == "paper" and setup.encoder is None
+    is_papers = setup.size == "paper" and first_encoder(setup) == SCIBERT
     scibert = {
         "cross-encoder": "SciBERT Reranker",
         "bm25 + cross-encoder of bm25": "BM25 + SciBERT of BM25",
@@ -104,6 +116,7 @@ def plan(setup: Setup) -> Plan:
     }
     known = {"bm25": "BM25", "Sent2Vec": "Sent2vec", "nnselect": "NNSelect", "hatten": "HAtten"}
     names = {**known, **(scibert if is_papers else {})}
+    compared = {_row_of(encoder): row for encoder, row in ENCODERS_OF_PAPER.items()}
     exhibits = [
         corpus_exhibit(setup, "hatten"),
         _exhibit(
@@ -114,7 +127,16 @@ def plan(setup: Setup) -> Plan:
             first,
             plot=Plot("rows", PREFETCHING[1:], "candidates", "recall", "ACL-200"),
         ),
-        _exhibit(setup, "table3", "Table 3: reranking the candidates of an oracle", "reranking", every),
+        replace(
+            _exhibit(
+                setup,
+                "table3",
+                "Table 3: reranking the candidates of an oracle",
+                "reranking",
+                (*every, *(training.name for training in others)),
+            ),
+            names=compared if setup.size == "paper" else {},
+        ),
         _exhibit(
             setup,
             "table4",
@@ -143,14 +165,39 @@ def plan(setup: Setup) -> Plan:
         "Gu, Gao, Hahnloser: Local Citation Recommendation with Hierarchical-Attention Text Encoder and SciBERT-Based "
         "Reranking. ECIR 2022."
     )
-    return Plan("hatten", citation, (*retrievers, *encoder, *rerankers), tuple(exhibits), IMPOSSIBLE)
+    trainings = (*retrievers, *encoder, *rerankers, *others)
+    not_here = IMPOSSIBLE if others else {**IMPOSSIBLE, "BERT against SciBERT in Table 3": NO_LIST}
+    return Plan("hatten", citation, trainings, tuple(exhibits), not_here)
 
 
 def _reranker(setup: Setup, name: str, retriever: str, to: str) -> Training:
-    changes = [f"candidates.retriever={retriever}"]
-    if setup.size == "toy":
-        changes += ["candidates.depth=10", "objective.negatives=3"]
-    return reranker_training(setup, name, RERANKERS[setup.size], changes, to=to)
+    return reranker_training(setup, name, RERANKERS[setup.size], _changes(setup, retriever), to=to)
+
+
+def _changes(setup: Setup, retriever: str) -> list[str]:
+    toy = ["candidates.depth=10", "objective.negatives=3"] if setup.size == "toy" else []
+    return [f"candidates.retriever={retriever}", *toy]
+
+
+def _encoder_rerankers(setup: Setup) -> list[Training]:
+    """A reranker of BM25's candidates from each encoder that is named after the first."""
+    return [
+        reranker_training(
+            setup,
+            f"{ON_BM25} from {name}",
+            RERANKERS[setup.size],
+            _changes(setup, "bm25"),
+            to=str(folder.relative_to(setup.folder)),
+            encoder=name,
+            inputs=[candidates.KIND],
+            of=BM25_FOLDER,
+        )
+        for name, folder in further_folders(setup).items()
+    ]
+
+
+def _row_of(encoder: str) -> str:
+    return f"cross-encoder from {encoder}"
 
 
 def _exhibit(
@@ -161,37 +208,56 @@ def _exhibit(
     line += ["--index", setup.folder / "index"]
     if name == "reranking":
         line += ["--oracle-depth", DEPTHS[setup.size][-1]]
-    if name in BASELINES:
-        line += ["--baselines", ",".join(BASELINES[name]), "--cache", setup.folder / "baselines"]
     if name == "pipeline":
         for of, folder in _rerankers(setup).items():
             line += ["--reranker", f"{of}={folder}"]
     if (sample := _sample(setup, name)) is not None:
         line += ["--sample", sample]
-    return Exhibit(id_, title, partial(_make, name=name), setup.command(*line), needs, plot=plot)
+    lines = [line]
+    if name == "reranking":
+        own = _model(setup, name)
+        lines += [
+            [folder if part == own else part for part in line] for folder in further_folders(setup).values()
+        ]
+    if name in BASELINES:
+        line += ["--baselines", ",".join(BASELINES[name]), "--cache", setup.folder / "baselines"]
+    command = "\n".join(setup.command(*line) for line in lines)
+    return Exhibit(id_, title, partial(_make, name=name), command, needs, plot=plot)
 
 
 def _make(setup: Setup, *, name: str) -> Table:
+    table = _table(setup, name, _model(setup, name), BASELINES.get(name, ()))
+    if name == "reranking" and setup.more_encoders:
+        *first, (_, *own) = table.rows
+        others = [
+            [_row_of(encoder), *_table(setup, name, folder, ()).rows[-1][1:]]
+            for encoder, folder in further_folders(setup).items()
+        ]
+        return replace(table, rows=[*first, [_row_of(first_encoder(setup)), *own], *others])
+    if name != "pipeline":
+        return table
+    # A reranker is named by the retriever whose candidates it was trained on, and not by its folder.
+    folders = {f" of {folder}": f" of {of}" for of, folder in _rerankers(setup).items()}
+    return replace(table, rows=[[_replaced(row[0], folders), *row[1:]] for row in table.rows])
+
+
+def _table(setup: Setup, name: str, model: Path, baselines: Sequence[str]) -> Table:
     [table] = reranking_tables(
         setup.corpus,
-        _model(setup, name),
+        model,
         only=[name],
         sample=_sample(setup, name),
         seed=setup.query_seed,
         depths=DEPTHS[setup.size],
         oracle_depth=DEPTHS[setup.size][-1],
         rerankers=_rerankers(setup) if name == "pipeline" else None,
-        baselines=BASELINES.get(name, ()),
+        baselines=baselines,
         cache=setup.folder / "baselines",
         settings=BASELINE_SETTINGS[setup.size],
         saved=_index(setup),
         bars=setup.bars,
     ).tables
-    if name != "pipeline":
-        return table
-    # A reranker is named by the retriever whose candidates it was trained on, and not by its folder.
-    folders = {f" of {folder}": f" of {of}" for of, folder in _rerankers(setup).items()}
-    return replace(table, rows=[[_replaced(row[0], folders), *row[1:]] for row in table.rows])
+    return table
 
 
 def _replaced(text: str, endings: Mapping[str, str]) -> str:
@@ -214,11 +280,11 @@ def _index(setup: Setup) -> Path:
 
 def _model(setup: Setup, name: str) -> Path:
     """Table 3 reranks BM25's candidates."""
-    return setup.folder / "bm25" if name == "reranking" else setup.model
+    return setup.folder / BM25_FOLDER if name == "reranking" else setup.model
 
 
 def _rerankers(setup: Setup) -> dict[str, Path]:
-    return {"bm25": setup.folder / "bm25", "hatten": setup.model}
+    return {"bm25": setup.folder / BM25_FOLDER, "hatten": setup.model}
 
 
 def _sample(setup: Setup, name: str) -> int | None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cocite.systems.cross_encoder import pair_tokens
-from cocite.systems.cross_encoder.network import SCIBERT
 from cocite.training import candidates
 from cocite_jobs.reproduction.plan import Setup, Size, Training
-from cocite_jobs.reproduction.rerankers import reranker_training
+from cocite_jobs.reproduction.rerankers import first_encoder, further_folders, reranker_training
 from cocite_jobs.tables.token_splits import split_of
 
 RERANKER = "reranker"
@@ -55,9 +52,7 @@ def encoder_folders(setup: Setup) -> dict[str, Path]:
         >>> {name: str(folder) for name, folder in encoder_folders(setup).items()}
         {'first': 'to/model', 'allenai/scibert': 'to/encoders/allenai-scibert-be95de'}
     """
-    others = {name: setup.folder / "encoders" / _folder_name(name) for name in setup.more_encoders}
-    own = SCIBERT if setup.size == "paper" else "pretrained on the corpus"
-    return {setup.encoder or own: setup.model} | others
+    return {first_encoder(setup): setup.model} | further_folders(setup)
 
 
 def encoder_rerankers(setup: Setup) -> list[Training]:
@@ -124,10 +119,3 @@ def folders_of_splits(setup: Setup) -> list[Path]:
     size = setup.size
     folders = [setup.folder / "splits" / str(split_of(TOKENS[size], eighths)[0]) for eighths in SPLITS[size]]
     return [*folders, setup.model] if size == "paper" else folders
-
-
-def _folder_name(encoder: str) -> str:
-    """A readable name of a folder, and one's own for each encoder."""
-    key = str(Path(encoder).resolve()) if Path(encoder).is_dir() else encoder
-    readable = re.sub(r"[^A-Za-z0-9._]+", "-", encoder).strip("-.")[-60:]
-    return f"{readable}-{hashlib.sha256(key.encode()).hexdigest()[:6]}"

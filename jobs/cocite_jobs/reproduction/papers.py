@@ -10,8 +10,8 @@ from cocite_jobs.reproduction.plan import Plan, Setup
 from cocite_jobs.reproduction.recipe_settings import check_settings
 
 PAPERS = ("citeomatic", "nogueira", "hatten", "mp-bert4cr")
-COMPARES_ENCODERS = "nogueira"
-"""The paper of which a table has a row for each of several encoders."""
+COMPARE_ENCODERS = ("nogueira", "hatten")
+"""The papers of which a table has a row for each of several encoders."""
 
 
 def require_paper(name: str) -> None:
@@ -42,11 +42,11 @@ def plan_of(name: str, setup: Setup) -> Plan:
     for number, encoder in enumerate(setup.encoders):
         if encoder in setup.encoders[:number]:
             raise InputError(f"{encoder!r} is named twice", where="--encoder")
-    if setup.more_encoders and name != COMPARES_ENCODERS:
+    if setup.more_encoders and name not in COMPARE_ENCODERS:
         raise InputError(
             f"{name} compares no encoders, and {len(setup.encoders)} are named",
             where="--encoder",
-            hint=f"name one; {COMPARES_ENCODERS} takes several",
+            hint=f"name one; {' and '.join(COMPARE_ENCODERS)} take several",
         )
     module: Any = importlib.import_module(f"cocite_jobs.reproduction.{name.replace('-', '_')}")
     plan: Plan = module.plan(setup)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
+from cocite.systems.cross_encoder.network import SCIBERT
 from cocite_jobs.reproduction.plan import Setup, Training
 from cocite_jobs.reproduction.training_step import recipe_training
 from cocite_jobs.tables.cocitation_variants import link_part
@@ -32,6 +36,23 @@ def encoder_trainings(setup: Setup) -> list[Training]:
     return [recipe_training(ENCODER, "masked-lm", TINY_ENCODER if setup.size == "toy" else ())]
 
 
+def first_encoder(setup: Setup) -> str:
+    """What the encoder of most tables is called: its name or folder, or where it is from if the setup names none."""
+    return setup.encoder or (SCIBERT if setup.size == "paper" else "pretrained on the corpus")
+
+
+def further_folders(setup: Setup) -> dict[str, Path]:
+    """Each encoder that is named after the first -> the model folder of its reranker.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> setup = Setup(starter_corpus(), Path("to"), "toy", encoder="first", more_encoders=("allenai/scibert",))
+        >>> {name: str(folder) for name, folder in further_folders(setup).items()}
+        {'allenai/scibert': 'to/encoders/allenai-scibert-be95de'}
+    """
+    return {name: setup.folder / "encoders" / _folder_name(name) for name in setup.more_encoders}
+
+
 def reranker_training(
     setup: Setup,
     name: str,
@@ -43,6 +64,7 @@ def reranker_training(
     encoder: str | None = None,
     weight: float = 2,
     inputs: Sequence[str] = (),
+    of: str = "model",
 ) -> Training:
     """A cross-encoder from a pretrained encoder.
 
@@ -55,8 +77,8 @@ def reranker_training(
         to: model folder below that of the reproduction.
         encoder: name or folder; None: the setup's.
         weight: its part of a budget.
-        inputs: artifacts that it takes from the model folder of most trainings, where that has them, instead of making
-            them again.
+        inputs: artifacts that it takes from the folder ``of``, where that has them, instead of making them again.
+        of: the model folder, below that of the reproduction, of a reranker that needs the same ones.
     """
     encoder = setup.encoder if encoder is None else encoder
     begin: list[str] = ["keep=always"]
@@ -69,7 +91,14 @@ def reranker_training(
 
     def train(setup: Setup, minutes: float | None) -> None:
         for part in inputs:
-            link_part(part, [setup.model], setup.folder / to)
+            link_part(part, [setup.folder / of], setup.folder / to)
         training.train(setup, minutes)
 
     return replace(training, train=train)
+
+
+def _folder_name(encoder: str) -> str:
+    """A readable name of a folder, and one's own for each encoder."""
+    key = str(Path(encoder).resolve()) if Path(encoder).is_dir() else encoder
+    readable = re.sub(r"[^A-Za-z0-9._]+", "-", encoder).strip("-.")[-60:]
+    return f"{readable}-{hashlib.sha256(key.encode()).hexdigest()[:6]}"

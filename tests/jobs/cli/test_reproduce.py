@@ -63,8 +63,8 @@ def test_what_is_missing_is_an_error_of_one_sentence(
         (["citeomatic", "--only", "table5"], "--only: cocite makes no 'table5' of citeomatic"),
         (["citeomatic", "--size", "huge"], "Invalid value for '--size'"),
         (
-            ["hatten", "--encoder", "a", "--encoder", "b"],
-            "--encoder: hatten compares no encoders, and 2 are named",
+            ["citeomatic", "--encoder", "a", "--encoder", "b"],
+            "--encoder: citeomatic compares no encoders, and 2 are named",
         ),
         (["nogueira", "--encoder", "a", "--encoder", "a"], "--encoder: 'a' is named twice"),
         (

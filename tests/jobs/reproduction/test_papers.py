@@ -17,13 +17,14 @@ def test_a_paper_that_is_not_there_is_refused(empty_setup: Setup) -> None:
         plan_of("os", empty_setup)
 
 
-def test_several_encoders_are_for_the_paper_that_compares_them(empty_setup: Setup) -> None:
+def test_several_encoders_are_for_the_papers_that_compare_them(empty_setup: Setup) -> None:
     several = replace(empty_setup, encoder="a", more_encoders=("b",))
-    assert plan_of("nogueira", several).paper == "nogueira"
+    assert [plan_of(name, several).paper for name in ("nogueira", "hatten")] == ["nogueira", "hatten"]
     with pytest.raises(
-        InputError, match=r"--encoder: hatten compares no encoders, and 2 are named \(name one"
+        InputError,
+        match=r"--encoder: citeomatic compares no encoders, and 2 are named \(name one; nogueira and hatten",
     ):
-        plan_of("hatten", several)
+        plan_of("citeomatic", several)
     with pytest.raises(InputError, match="'a' is named twice"):
         plan_of("nogueira", replace(several, more_encoders=("b", "a")))
 
