@@ -6,7 +6,9 @@ All processes of a machine are killed at once, Ray's own included, and nothing o
 from __future__ import annotations
 
 import json
+import signal
 import sys
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -86,3 +88,24 @@ def test_a_machine_dies_and_an_elastic_training_goes_on_with_one_worker(cluster:
     assert running.returncode == 0, err + out
     files = cluster.files("lost/model")
     assert json.loads(files["hatten/manifest.json"])["kind"] == "hatten"
+
+
+def test_a_training_saves_itself_before_a_machine_is_taken_away(cluster: Cluster) -> None:
+    endless = HATTEN.replace("epochs=2", "epochs=1000000").replace("every=2", "every=1000000")
+    running = cluster.head.start(at(cluster, endless.replace("[1,2]", "2").replace("/lost/", "/drained/")))
+    deadline = time.monotonic() + STEP_S
+    while not (at_work := [each for each in cluster.workers if each.kill("RayTrainWorker", 0)]):
+        assert running.poll() is None, running.communicate()
+        assert time.monotonic() < deadline, "no worker has begun"
+        time.sleep(0.5)
+    with cluster.held.request("PUT .hatten.training/step-") as wait:
+        assert not [name for name in cluster.files("drained/model") if "/step-" in name]
+        why = "--reason DRAIN_NODE_REASON_PREEMPTION --reason-message spot --deadline-remaining-seconds 600"
+        drained = at_work[0].run(f"ray drain-node --address {cluster.head.address}:6390 {why}")
+        assert drained.returncode == 0, drained.stderr
+        wait()
+    assert cluster.head.kill("cocite train hatten", signal.SIGTERM)
+    _, err = running.communicate(timeout=STEP_S)
+    assert running.returncode != 0
+    assert "Traceback" not in err
+    assert [name for name in cluster.files("drained/model") if "/step-" in name]
