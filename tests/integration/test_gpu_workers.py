@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,14 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture
 def two_gpus(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A private Ray that believes in two GPUs, because it is told of them."""
+    """A Ray that believes in two GPUs, because it is told of them."""
+    with _cluster(monkeypatch, gpus=2):
+        yield
+
+
+@contextmanager
+def _cluster(monkeypatch: pytest.MonkeyPatch, *, gpus: int) -> Iterator[None]:
+    """A Ray that cocite has not started, and so takes for a cluster that may grow."""
     import ray
 
     monkeypatch.setenv("PYTHONPATH", str(TESTS))
@@ -37,7 +45,7 @@ def two_gpus(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ray.init(
             "local",
             num_cpus=2,
-            num_gpus=2,
+            num_gpus=gpus,
             include_dashboard=False,
             _temp_dir=str(folder),
             log_to_driver=False,
@@ -68,6 +76,15 @@ def test_the_parts_of_a_step_see_the_gpus_reserved_for_them(
     finished = FinishedParts(Location.of(tmp_path / "parts"), "gpus")
     results = run_parts(VisibleGpus(), parts(4), finished, Workers(on="ray", count=2, gpus=gpus))
     assert {result["seen"] for result in results} <= seen
+
+
+def test_parts_without_gpus_see_none_of_nodes_that_a_cluster_may_get(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finished = FinishedParts(Location.of(tmp_path / "parts"), "gpus")
+    with _cluster(monkeypatch, gpus=0):
+        results = run_parts(VisibleGpus(), parts(2), finished, Workers(on="ray", count=2, gpus=None))
+    assert [result["seen"] for result in results] == ["", ""]
 
 
 @pytest.mark.usefixtures("two_gpus")

@@ -9,6 +9,9 @@ from cocite.errors import ConfigError, InputError
 from cocite.training.engine.settings import WorkerSettings
 from cocite_jobs.cluster.driver_resources import ACCELERATOR, PRESENT
 
+NO_GPUS = {"CUDA_VISIBLE_DEVICES": ""}
+"""Variables of a process from which all GPUs are hidden."""
+
 
 def worker_range(workers: WorkerSettings) -> tuple[int, int]:
     """The least and the greatest number of workers.
@@ -42,7 +45,7 @@ def worker_resources(workers: WorkerSettings) -> dict[str, float]:
 
 
 def resolve_gpus(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -> WorkerSettings:
-    """The workers with a number of GPUs: where none was chosen, one each if any node has GPUs, else none.
+    """The workers with a number of GPUs: see :func:`gpus_of_worker`.
 
     Args:
         workers: how many, and what each needs.
@@ -53,14 +56,37 @@ def resolve_gpus(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -> W
         [0, 1]
         >>> resolve_gpus(WorkerSettings(gpus=0), [{"CPU": 4.0, "GPU": 1.0}]).gpus
         0.0
+        >>> resolve_gpus(WorkerSettings(accelerator="H100"), [{"CPU": 4.0}]).gpus
+        1
     """
-    if workers.gpus is not None:
-        return workers
-    return workers.model_copy(update={"gpus": int(have_gpus(nodes))})
+    return workers.model_copy(update={"gpus": gpus_of_worker(workers.gpus, workers.accelerator, nodes)})
+
+
+def gpus_of_worker(gpus: float | None, accelerator: str | None, nodes: list[Mapping[str, float]]) -> float:
+    """The GPUs that are reserved for a worker: as many as were chosen; else one where a type of GPU is named or any
+    node has GPUs; else none.
+
+    Args:
+        gpus: that were chosen; None: nobody did.
+        accelerator: Ray's name of the type of GPU, whose nodes a growing cluster may not have yet; empty: any.
+        nodes: the resources of each living node, by Ray's names.
+
+    Example:
+        >>> [gpus_of_worker(None, "", [node]) for node in ({"CPU": 4.0}, {"CPU": 4.0, "GPU": 1.0})]
+        [0, 1]
+        >>> gpus_of_worker(None, "H100", [{"CPU": 4.0}]), gpus_of_worker(0.5, "H100", [{"CPU": 4.0}])
+        (1, 0.5)
+    """
+    return gpus if gpus is not None else int(bool(accelerator) or have_gpus(nodes))
 
 
 def have_gpus(nodes: list[Mapping[str, float]]) -> bool:
-    """Whether any node has GPUs, by Ray's names of resources."""
+    """Whether any node has GPUs, by Ray's names of resources.
+
+    Example:
+        >>> have_gpus([{"CPU": 4.0}]), have_gpus([{"CPU": 4.0}, {"CPU": 1.0, "GPU": 2.0}])
+        (False, True)
+    """
     return any(node.get("GPU", 0.0) > 0 for node in nodes)
 
 
@@ -83,7 +109,7 @@ def free_cores() -> list[float]:
     return free if any(free) else [node.get("CPU", 0.0) for node in living_nodes()]
 
 
-def worker_environment(gpus: float, nodes: list[Mapping[str, float]]) -> dict[str, Any]:
+def worker_environment(gpus: float, nodes: list[Mapping[str, float]], *, grows: bool) -> dict[str, Any]:
     """Ray's runtime environment of workers, which hides the GPUs of a cluster from workers without any.
 
     Ray does not hide GPUs that a worker did not ask for, and torch takes what it sees. A process with variables of its
@@ -92,14 +118,17 @@ def worker_environment(gpus: float, nodes: list[Mapping[str, float]]) -> dict[st
     Args:
         gpus: that are reserved for each worker.
         nodes: the resources of each living node, by Ray's names.
+        grows: whether other nodes may come, which may have GPUs (:func:`.connection.never_grows`).
 
     Example:
-        >>> worker_environment(0, [{"CPU": 4.0, "GPU": 1.0}])
+        >>> worker_environment(0, [{"CPU": 4.0, "GPU": 1.0}], grows=False)
         {'env_vars': {'CUDA_VISIBLE_DEVICES': ''}}
-        >>> worker_environment(0.5, [{"CPU": 4.0, "GPU": 1.0}]), worker_environment(0, [{"CPU": 4.0}])
+        >>> worker_environment(0, [{"CPU": 4.0}], grows=True)
+        {'env_vars': {'CUDA_VISIBLE_DEVICES': ''}}
+        >>> worker_environment(0, [{"CPU": 4.0}], grows=False), worker_environment(0.5, [{"CPU": 4.0}], grows=True)
         ({}, {})
     """
-    return {"env_vars": {"CUDA_VISIBLE_DEVICES": ""}} if have_gpus(nodes) and not gpus else {}
+    return {} if gpus or not (grows or have_gpus(nodes)) else {"env_vars": dict(NO_GPUS)}
 
 
 def check_resources(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -> None:

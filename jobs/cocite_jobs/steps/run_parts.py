@@ -17,7 +17,7 @@ from typing import Any
 from cocite.errors import CociteError, InputError
 from cocite_jobs.cluster.connection import never_grows, ray_connection
 from cocite_jobs.cluster.driver_resources import ACCELERATOR, PRESENT
-from cocite_jobs.cluster.resources import check_part, have_gpus, living_nodes, worker_environment
+from cocite_jobs.cluster.resources import check_part, gpus_of_worker, living_nodes, worker_environment
 from cocite_jobs.steps.parts import FinishedParts, Part, Result, Work
 
 RETRIES = 3
@@ -38,7 +38,8 @@ class Workers:
         address: of a running cluster; None: what ``RAY_ADDRESS`` names, else a private Ray on this machine.
         count: at most so many parts are made at a time; None: as many as the cluster has room for.
         cpus: cores reserved for each, which are its threads, too.
-        gpus: GPUs reserved for each, who sees no other; None: one where the cluster has any.
+        gpus: GPUs reserved for each, who sees no other; None: one where the cluster has any, or ``accelerator`` is
+            named.
         accelerator: Ray's name of the GPU, such as H100, that each runs on; empty: any.
         wait: for nodes that the cluster does not have yet; otherwise, and always on a private Ray, parts that no node
             has room for are refused.
@@ -51,6 +52,8 @@ class Workers:
         {'CPU': 2, 'GPU': 0.0, 'accelerator_type:H100': 0.001}
         >>> [Workers(gpus=None).on_nodes([node]).gpus for node in ({"CPU": 4.0}, {"CPU": 4.0, "GPU": 1.0})]
         [0, 1]
+        >>> Workers(gpus=None, accelerator="H100", wait=True).on_nodes([{"CPU": 4.0}]).options
+        {'num_cpus': 1.0, 'num_gpus': 1, 'accelerator_type': 'H100'}
     """
 
     on: str = "process"
@@ -76,7 +79,7 @@ class Workers:
 
     def on_nodes(self, nodes: list[Mapping[str, float]]) -> Workers:
         """The same with a number of GPUs, given the resources of each living node by Ray's names."""
-        return self if self.gpus is not None else replace(self, gpus=int(have_gpus(nodes)))
+        return replace(self, gpus=gpus_of_worker(self.gpus, self.accelerator, nodes))
 
 
 def run_parts(
@@ -158,12 +161,13 @@ def _on_ray(
 
     nodes = living_nodes()
     workers = workers.on_nodes(nodes)
-    nodes_left, waits = NodeCheck(workers.needs), workers.wait and not never_grows()
+    grows = not never_grows()
+    nodes_left, waits = NodeCheck(workers.needs), workers.wait and grows
     if not waits:
         check_part(workers.needs, nodes)
     # ``max_calls=0``: Ray ends a process that had a GPU after one call, and every part would open the model again.
     options: dict[str, Any] = {"max_retries": RETRIES, "max_calls": 0, "scheduling_strategy": "SPREAD"}
-    if environment := worker_environment(workers.gpus or 0, nodes):
+    if environment := worker_environment(workers.gpus or 0, nodes, grows=grows):
         options["runtime_env"] = environment
     task = ray.remote(**options, **workers.options)(make_part)
     shared = ray.put(work)

@@ -205,7 +205,7 @@ def _trainer(
                 max_failures=workers.retries, controller_failure_limit=_start_retries(workers)
             ),
             callbacks=[Refusals()],
-            worker_runtime_env=worker_environment(workers.gpus or 0, nodes),
+            worker_runtime_env=worker_environment(workers.gpus or 0, nodes, grows=not never_grows()),
         ),
     )
 

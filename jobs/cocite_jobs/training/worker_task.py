@@ -144,7 +144,8 @@ def _run(task: WorkerTask, view: DriverView, progress: ProgressCallback) -> dict
     """Run the task, and pass on what it says, until it ends; it ends with this process, however that ends."""
     import ray
 
-    nodes, waits = living_nodes(), task.wait and not never_grows()
+    nodes, grows = living_nodes(), not never_grows()
+    waits = task.wait and grows
     workers = resolve_gpus(task.workers, nodes)
     reserved = Workers("ray", cpus=workers.cpus, gpus=workers.gpus, accelerator=workers.accelerator or "")
     if not waits:
@@ -156,7 +157,7 @@ def _run(task: WorkerTask, view: DriverView, progress: ProgressCallback) -> dict
     # By default, a sweep's trial would place the task among its own resources, which are too few.
     placement: dict[str, Any] = {"scheduling_strategy": "DEFAULT"}
     options = {"max_retries": RETRIES, **placement, **reserved.options}
-    if environment := worker_environment(workers.gpus or 0, nodes):
+    if environment := worker_environment(workers.gpus or 0, nodes, grows=grows):
         options["runtime_env"] = environment
     progress.stage("starting a worker", 0)
     call = ray.remote(**options)(run_worker_task).remote(task.work, view, buffer)

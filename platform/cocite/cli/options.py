@@ -150,7 +150,7 @@ GpusOption = Annotated[
         min=0,
         max=64,
         help="GPUs of each worker; a share, as .25, divides one; 0: it computes on the CPU [default: 1 where the "
-        "cluster has GPUs and a model computes].",
+        "cluster has GPUs, or --accelerator names one, and a model computes].",
     ),
 ]
 AcceleratorOption = Annotated[

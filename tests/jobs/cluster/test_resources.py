@@ -12,6 +12,7 @@ from cocite_jobs.cluster.resources import (
     check_batch,
     check_part,
     check_resources,
+    gpus_of_worker,
     resolve_gpus,
     worker_capacity,
     worker_environment,
@@ -84,8 +85,18 @@ def test_a_worker_has_a_gpu_where_there_are_any_unless_told_otherwise() -> None:
     assert resolve_gpus(WorkerSettings(count=2), with_gpus) == WorkerSettings(count=2, gpus=1)
     for gpus in (0, 0.5):
         assert resolve_gpus(WorkerSettings(gpus=gpus), with_gpus).gpus == gpus
+        assert resolve_gpus(WorkerSettings(gpus=gpus, accelerator="H100"), without).gpus == gpus
     with pytest.raises(InputError, match=r"workers\.gpus; 0 GPUs: the workers train on CPUs\)$"):
         check_resources(resolve_gpus(WorkerSettings(count=2), with_gpus), with_gpus)
+
+
+def test_a_worker_on_a_named_type_of_gpu_reserves_one_that_the_cluster_does_not_have_yet() -> None:
+    empty, named = [{"CPU": 4.0}], WorkerSettings(accelerator="H100")
+    resolved = resolve_gpus(named, empty)
+    assert worker_resources(resolved) == {"CPU": 1, "GPU": 1, "accelerator_type:H100": 0.001}
+    assert gpus_of_worker(None, "", empty) == 0
+    with pytest.raises(InputError, match="1 x 1 GPU are asked for, and the cluster has 0"):
+        check_resources(resolved, empty)
 
 
 def test_each_worker_needs_an_example_of_a_step() -> None:
@@ -125,9 +136,11 @@ def test_the_workers_that_a_cluster_has_room_for_are_accepted_and_one_more_is_no
 def test_gpus_are_hidden_from_workers_without_any() -> None:
     with_gpus, without = [{"CPU": 4.0}, {"CPU": 4.0, "GPU": 2.0}], [{"CPU": 4.0}]
     hidden = {"env_vars": {"CUDA_VISIBLE_DEVICES": ""}}
-    assert worker_environment(0, with_gpus) == hidden
-    assert worker_environment(1, with_gpus) == {}
-    assert worker_environment(0, without) == {}
+    for grows in (False, True):
+        assert worker_environment(0, with_gpus, grows=grows) == hidden
+        assert worker_environment(1, with_gpus, grows=grows) == {}
+    assert worker_environment(0, without, grows=False) == {}
+    assert worker_environment(0, without, grows=True) == hidden
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,14 @@ def test_tasks_of_ray_give_the_same_and_a_killed_worker_is_replaced(
                 run_parts(work, parts(6), finished(tmp_path, "c"), replace(RAY, **asked))
 
 
+def test_a_worker_on_a_named_type_of_gpu_reserves_one_that_the_cluster_does_not_have_yet() -> None:
+    nodes = [{"CPU": 4.0}]
+    named = Workers(on="ray", gpus=None, accelerator="H100", wait=True).on_nodes(nodes)
+    assert named.needs == {"CPU": 1.0, "GPU": 1, "accelerator_type:H100": 0.001}
+    assert named.options == {"num_cpus": 1.0, "num_gpus": 1, "accelerator_type": "H100"}
+    assert Workers(on="ray", gpus=0.0, accelerator="H100").on_nodes(nodes).gpus == 0.0
+
+
 DRIVER = """
 import sys
 from pathlib import Path

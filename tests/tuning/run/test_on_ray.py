@@ -18,9 +18,11 @@ from helpers.sweeps import run_tracked, trial_runs
 
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
+from cocite.training.engine.settings import WorkerSettings
 from cocite_jobs.cluster.connection import ray_connection
 from cocite_tuning.run.callback import SweepCallback
 from cocite_tuning.run.driver import FinishedSweep
+from cocite_tuning.run.on_ray import _trial_resources
 from cocite_tuning.sweep.trials import Trials
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_store")]
@@ -183,6 +185,16 @@ def test_a_trial_may_be_a_training_of_several_workers(small: Corpus, empty: Path
 def test_a_trial_that_no_node_can_hold_is_refused(small: Corpus, empty: Path) -> None:
     with pytest.raises(InputError, match="1 x 999 CPU are asked for"):
         sweep(small, empty, resources={"cpus": 999})
+
+
+def test_a_trial_of_one_worker_runs_on_the_type_of_gpu_that_it_names(small: Corpus, empty: Path) -> None:
+    study = {"kind": "training", "recipe": "hatten", "set": {"workers.accelerator": "H100"}}
+    neural = {"study": study, "space": {"training.epochs": {"choice": [1, 2]}}, "metric": {"name": "MRR"}}
+    for resources, sentence in (({}, "1 x 1 GPU are"), ({"gpus": 0}, r"1 x 0.001 accelerator_type:H100 are")):
+        with pytest.raises(InputError, match=sentence):
+            sweep(small, empty, "fresh", resources=resources, **neural)
+    reserved = {"cpu": 2, "gpu": 0.5, "accelerator_type:H100": 0.001}
+    assert _trial_resources(WorkerSettings(cpus=2, gpus=0.5, accelerator="H100")) == reserved
 
 
 def _ended(folder: Path) -> int:

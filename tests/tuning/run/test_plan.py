@@ -54,11 +54,12 @@ def test_a_trials_gpus_are_those_of_the_cluster_unless_chosen(tmp_path: Path) ->
     trees = {"study": {"kind": "training", "recipe": "fusion"}, "space": {"seed": {"choice": [1, 2]}}}
     found = []
     hatten: dict[str, Any] = {"study": neural, "metric": {"name": "MRR"}}
-    for changed in (hatten, hatten | {"resources": {"gpus": 0}}, trees):
+    on_h100 = {"study": neural | {"set": {"workers.accelerator": "H100"}}}
+    for changed in (hatten, hatten | {"resources": {"gpus": 0}}, trees, hatten | on_h100):
         study = plan(tmp_path, **changed).study
         assert isinstance(study, TrainingStudy)
         found.append((study.on_cluster(cluster).gpus, study.on_cluster(none).gpus))
-    assert found == [(1, 0), (0, 0), (0, 0)]
+    assert found == [(1, 0), (0, 0), (0, 0), (1, 1)]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from typing import Any
 from cocite.errors import CociteError
 from cocite.training.engine.settings import WorkerSettings
 from cocite_jobs.cluster.environment import default_environment
-from cocite_jobs.cluster.resources import check_resources, worker_capacity
+from cocite_jobs.cluster.resources import check_resources, worker_capacity, worker_resources
 from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.shared_folder import SharedFolder
 from cocite_jobs.training.on_ray import reap_placement_groups
@@ -68,11 +68,13 @@ def run_on_ray(
     import ray
 
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    gpus = sweep.resources.gpus or 0
+    gpus, accelerator = sweep.resources.gpus or 0, None
     if isinstance(study, TrainingStudy):
         study = study.on_cluster(nodes)
-        gpus = study.gpus or 0
-    trial_workers = WorkerSettings(count=sweep.resources.workers, cpus=sweep.resources.cpus, gpus=gpus)
+        gpus, accelerator = study.gpus or 0, study.accelerator
+    trial_workers = WorkerSettings(
+        count=sweep.resources.workers, cpus=sweep.resources.cpus, gpus=gpus, accelerator=accelerator
+    )
     if not wait:
         check_resources(trial_workers, nodes)
     if not runner.remaining:
@@ -89,7 +91,7 @@ def run_on_ray(
         # The callback below reports how each trial ends.
         logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
 
-        trial_resources = {"cpu": sweep.resources.cpus, "gpu": gpus} if single_worker else TRIAL_DRIVER
+        trial_resources = _trial_resources(trial_workers) if single_worker else TRIAL_DRIVER
         tune.Tuner(
             tune.with_resources(
                 _trainable(study, sweep.metric, runner.store.trial_folder, shared), trial_resources
@@ -113,6 +115,12 @@ def run_on_ray(
                 log_to_file=False,
             ),
         ).fit()
+
+
+def _trial_resources(worker: WorkerSettings) -> dict[str, float]:
+    """What a trial of one worker reserves, by Tune's names of resources."""
+    tunes = {"CPU": "cpu", "GPU": "gpu"}
+    return {tunes.get(name, name): amount for name, amount in worker_resources(worker).items()}
 
 
 def _trainable(

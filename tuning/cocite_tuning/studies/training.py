@@ -85,7 +85,14 @@ class TrainingStudy:
     @property
     def worker(self) -> WorkerSettings:
         """What a worker reserves for work beside the trials: as much as one of a trial."""
-        return WorkerSettings(cpus=self.cpus, gpus=self.gpus if self.uses_engine else self.gpus or 0)
+        gpus = self.gpus if self.uses_engine else self.gpus or 0
+        return WorkerSettings(cpus=self.cpus, gpus=gpus, accelerator=self.accelerator)
+
+    @property
+    def accelerator(self) -> str | None:
+        """Ray's name of the type of GPU that a trial runs on; None: any."""
+        recipe: Any = self.recipe({}) if self.uses_engine else None
+        return None if recipe is None else recipe.workers.accelerator
 
     @property
     def metric_names(self) -> tuple[str, ...]:
@@ -159,7 +166,7 @@ class TrainingStudy:
         """
         if not self.uses_engine:
             return self if self.gpus is not None else replace(self, gpus=0)
-        return replace(self, gpus=resolve_gpus(WorkerSettings(gpus=self.gpus), nodes).gpus)
+        return replace(self, gpus=resolve_gpus(self.worker, nodes).gpus)
 
     # -- what all trials share -------------------------------------------------------------------------------
 

@@ -132,7 +132,7 @@ class ResourceSettings(Settings):
     """Logical CPUs of each worker; also its torch threads where it has no GPU."""
     gpus: Cores | None = None
     """GPUs of each worker. 0: it trains on CPUs, also where there are GPUs. None: 1 for a neural kind where the cluster
-    has GPUs, else 0."""
+    has GPUs or ``workers.accelerator`` is set, else 0."""
     workers: PositiveSmallCount = 1
     """Above 1, a trial is a Ray Train run of this many workers, which only neural kinds support."""
 

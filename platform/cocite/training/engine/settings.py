@@ -82,8 +82,8 @@ class WorkerSettings(Settings):
     count: SmallCount | tuple[PositiveSmallCount, PositiveSmallCount] = 1
     """Workers under Ray Train; a pair is the range of an elastic run."""
     gpus: Cores | None = None
-    """GPUs of each worker. 0: it trains on CPUs, also where there are GPUs. None: 1 where the cluster has GPUs, else 0;
-    without Ray, the GPU of the process where there is one."""
+    """GPUs of each worker. 0: it trains on CPUs, also where there are GPUs. None: 1 where the cluster has GPUs or an
+    ``accelerator`` is named, else 0; without Ray, the GPU of the process where there is one."""
     cpus: PositiveCores = 1
     """Logical CPUs of each worker; also its torch threads where it has no GPU."""
     accelerator: Name | None = None
