@@ -47,12 +47,15 @@ class Head:
 
 
 @contextmanager
-def head(folder: Path, *, cpus: int = 2, more: Mapping[str, str] | None = None) -> Iterator[Head]:
+def head(
+    folder: Path, *, cpus: int = 2, gpus: int = 0, more: Mapping[str, str] | None = None
+) -> Iterator[Head]:
     """Start a head node; it and all it started end with the block.
 
     Args:
         folder: for its token and its log; Ray's own files go to a short path, for the sake of its sockets.
         cpus: that it offers.
+        gpus: likewise, which need not be there.
         more: of its environment.
     """
     token = folder / "token"
@@ -74,6 +77,7 @@ def head(folder: Path, *, cpus: int = 2, more: Mapping[str, str] | None = None) 
         "--block",
         "--include-dashboard=true",
         f"--num-cpus={cpus}",
+        f"--num-gpus={gpus}",
     ]
     command += [
         "--dashboard-host=127.0.0.1",

@@ -17,9 +17,14 @@ SEEN = "seen"
 """Beginning of the names of the files, which lie in the folder of the step's output."""
 
 
+def seen_here(_: object = None) -> str:
+    """What this process sees."""
+    return os.environ.get("CUDA_VISIBLE_DEVICES", "all")
+
+
 def note(folder: Path, part: Part) -> None:
     """Write down what this process sees."""
-    (folder / f"{SEEN}-{part.name}").write_text(os.environ.get("CUDA_VISIBLE_DEVICES", "all"))
+    (folder / f"{SEEN}-{part.name}").write_text(seen_here())
 
 
 def seen(folder: Path, step: str = "") -> set[str]:

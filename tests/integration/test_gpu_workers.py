@@ -11,13 +11,17 @@ import pytest
 from helpers import bag_recipe
 from helpers.bag_runs import TESTS, TWO_WORKERS, train_bag
 from helpers.command_line import call
-from helpers.seen_gpus import NotingRankQueries, NotingRankTask, NotingShardParts
+from helpers.ray_head import head
+from helpers.seeing_job import gpus_seen
+from helpers.seen_gpus import NotingRankQueries, NotingRankTask, NotingShardParts, seen_here
 from helpers.seen_gpus import seen as seen_in
 from helpers.squares import VisibleGpus, parts
 from helpers.synthetic import SyntheticCorpora
 from helpers.untrained_encoders import untrained_encoders
 
+from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite_jobs.cluster.connection import scratch_folder
+from cocite_jobs.retrieval.ray_shards import RayShards
 from cocite_jobs.steps.indexing import build_index
 from cocite_jobs.steps.parts import FinishedParts
 from cocite_jobs.steps.ranking import rank_file, rank_task
@@ -85,6 +89,26 @@ def test_parts_without_gpus_see_none_of_nodes_that_a_cluster_may_get(
     with _cluster(monkeypatch, gpus=0):
         results = run_parts(VisibleGpus(), parts(2), finished, Workers(on="ray", count=2, gpus=None))
     assert [result["seen"] for result in results] == ["", ""]
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_the_shards_of_an_index_see_no_gpu(synthetic: SyntheticCorpora, tmp_path: Path) -> None:
+    import ray
+
+    ShardedIndex.create(synthetic(60, seed=11), tmp_path / "index", shards=2)
+    with RayShards.started(tmp_path / "index", "000001") as shards:
+        calls = [actor.__ray_call__.remote(seen_here) for actor in shards._actors]
+        assert ray.get(calls) == ["", ""]
+
+
+def test_the_command_of_a_job_sees_the_gpus_that_it_reserves_and_its_workers_see_theirs(
+    tmp_path: Path,
+) -> None:
+    with head(tmp_path, gpus=2) as running:
+        without, reserving = gpus_seen(running, tmp_path, 0, 1)
+    assert without["command"] == ""
+    assert without["worker"] in {"0", "1"}
+    assert {reserving["command"], reserving["worker"]} == {"0", "1"}
 
 
 @pytest.mark.usefixtures("two_gpus")

@@ -58,7 +58,9 @@ def test_a_recipe_file_travels_and_trains_on_the_clusters_workers(
     listed = cluster.cocite("job", "list", "--json")
     [job] = json.loads(listed.stdout)
     assert (job["subject"], job["status"], job["exit_code"]) == ("ours.yaml", "SUCCEEDED", 0)
-    assert job["command"].startswith("python -m cocite train ours.yaml model.inner=24 --corpus /")
+    assert job["command"].startswith(
+        "CUDA_VISIBLE_DEVICES= python -m cocite train ours.yaml model.inner=24 --corpus /"
+    )
     assert cluster.cocite("job", "logs", job["id"]).stdout == done.stdout
 
 

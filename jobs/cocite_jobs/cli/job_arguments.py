@@ -46,6 +46,9 @@ def make_request(
     in_tasks = on_ray and (not entry.if_counted or values["workers"] is not None)
     has_tasks = in_tasks and "accelerator" in names
     others = dict(submission.resources)
+    gpus = submission.gpus
+    if gpus is None and checked is not None:
+        gpus = checked.gpus or None
     if submission.accelerator and checked is not None and checked.accelerator:
         values["overrides"] = [
             *(values["overrides"] or ()),
@@ -53,6 +56,7 @@ def make_request(
         ]
     elif submission.accelerator and not has_tasks:
         others[ACCELERATOR + submission.accelerator] = PRESENT
+        gpus = 1 if gpus is None else gpus
     if submission.image and files:
         raise InputError(
             f"{files[0].name!r} cannot travel with a job that has an image",
@@ -77,7 +81,7 @@ def make_request(
         installed=submission.installed,
         name=submission.name,
         environment=submission.environment,
-        driver=DriverResources(cpus, submission.gpus, submission.memory, others),
+        driver=DriverResources(cpus, gpus or 0, submission.memory, others),
         pip=submission.pip,
         image=submission.image,
     )

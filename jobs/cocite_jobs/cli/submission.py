@@ -25,7 +25,7 @@ class Submission:
         wait: for nodes that the cluster does not have yet.
         environment: variables of the job's processes.
         cpus: that the job's own process reserves; None: by what it does.
-        gpus: that it reserves.
+        gpus: that it reserves, and sees; None: by what it does.
         memory: bytes that it reserves.
         resources: amounts of the cluster's own resources that it reserves.
         accelerator: Ray's name of the GPU to run on; empty: any.
@@ -36,8 +36,8 @@ class Submission:
         as_json: print one JSON document.
 
     Example:
-        >>> Submission(gpus=1).cpus is None
-        True
+        >>> Submission(gpus=1).cpus is None, Submission().gpus is None
+        (True, True)
     """
 
     address: str = LOCAL
@@ -45,7 +45,7 @@ class Submission:
     wait: bool = False
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     cpus: float | None = None
-    gpus: float = 0
+    gpus: float | None = None
     memory: int = 0
     resources: Mapping[str, float] = field(default_factory=dict)
     accelerator: str = ""
@@ -80,8 +80,15 @@ def submission(
         ),
     ] = None,
     driver_gpus: Annotated[
-        float, typer.Option("--driver-gpus", min=0, max=10_000, help="GPUs that it reserves.")
-    ] = 0,
+        float | None,
+        typer.Option(
+            "--driver-gpus",
+            min=0,
+            max=10_000,
+            help="GPUs that it reserves; it sees no other [default: 0; without workers 1 where --accelerator names "
+            "one].",
+        ),
+    ] = None,
     driver_memory: Annotated[
         float, typer.Option("--driver-memory", min=0, max=1_000_000, help="GiB that it reserves.")
     ] = 0,

@@ -17,6 +17,7 @@ class Checked:
         name: of the recipe or sweep on the cluster.
         has_workers: other processes of the cluster do the work.
         accelerator: the setting that names the accelerator of those.
+        gpus: that the command computes on itself.
 
     Example:
         >>> Checked(None, "nnselect").has_workers
@@ -27,6 +28,7 @@ class Checked:
     name: str
     has_workers: bool = False
     accelerator: str = ""
+    gpus: float = 0
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ def _check_training(values: Mapping[str, Any]) -> Checked:
     recipe: Any = load_recipe(name, [str(text) for text in values["overrides"] or ()])
     file = recipe_path(name)
     shipped = name == file.stem and not Path(name).suffix
-    has_workers = KINDS[recipe.kind].uses_engine and recipe.workers.count != 0 and values["on"] != "process"
+    neural = KINDS[recipe.kind].uses_engine
+    has_workers = neural and recipe.workers.count != 0 and values["on"] != "process"
     if has_workers:
         check_batch(recipe, worker_range(recipe.workers)[1])
     return Checked(
@@ -77,6 +80,7 @@ def _check_training(values: Mapping[str, Any]) -> Checked:
         name if shipped else file.name,
         has_workers,
         "workers.accelerator" if has_workers else "",
+        (recipe.workers.gpus or 0) if neural and not has_workers else 0,
     )
 
 

@@ -20,6 +20,8 @@ TRAVELLING = ("COCITE_PRECISION", "HF_HUB_OFFLINE", "MLFLOW_TRACKING_URI")
 STOP_S = 120
 """Seconds between the SIGTERM and the SIGKILL of a job that is stopped: a training writes a checkpoint meanwhile. Ray
 waits 3 s unless told."""
+GPUS = "CUDA_VISIBLE_DEVICES"
+"""Variable that names the GPUs that a process sees."""
 MASK = "***"
 """What is printed in the place of a value of ``--env``."""
 
@@ -43,7 +45,10 @@ class JobRequest:
     Example:
         >>> request = JobRequest(["train", "hatten"], kind="train", subject="hatten", environment={"KEY": "secret"})
         >>> request.entrypoint, request.metadata()
-        ('python -m cocite train hatten', {'cocite.subject': 'hatten', 'cocite.kind': 'train', 'cocite.secrets': 'KEY'})
+        ('CUDA_VISIBLE_DEVICES= python -m cocite train hatten',
+         {'cocite.subject': 'hatten', 'cocite.kind': 'train', 'cocite.secrets': 'KEY'})
+        >>> JobRequest(["train", "nnselect"], kind="train", subject="", driver=DriverResources(gpus=1)).entrypoint
+        'python -m cocite train nnselect'
     """
 
     arguments: Sequence[str]
@@ -59,9 +64,15 @@ class JobRequest:
 
     @property
     def entrypoint(self) -> str:
-        """The command that the cluster runs."""
+        """The command that the cluster's shell runs; it sees no GPU unless it reserves one.
+
+        Ray hides no GPU from a command that reserves none, and torch takes what it sees.
+        """
+        # Here alone: workers would get the variable from the job's runtime environment, too, and with it empty Ray
+        # shows them none of the GPUs that they reserve.
+        hidden = "" if self.driver.gpus or GPUS in self.environment else f"{GPUS}= "
         # Not the script ``cocite``: the packages may be in the working directory and not installed.
-        return f"python -m cocite {shlex.join(self.arguments)}"
+        return f"{hidden}python -m cocite {shlex.join(self.arguments)}"
 
     def metadata(self) -> dict[str, str]:
         """What the cluster keeps of the job."""

@@ -30,7 +30,7 @@ from cocite.retrieval.single_shard import (
     first_rows,
 )
 from cocite_jobs.cluster.connection import ray_connection
-from cocite_jobs.cluster.resources import free_cores
+from cocite_jobs.cluster.resources import NO_GPUS, free_cores
 from cocite_jobs.storage.cache import source_of
 from cocite_jobs.storage.transfer import fetch
 
@@ -38,7 +38,8 @@ ROUND_S = 600.0
 """Seconds within which a shard answers a round of a batch of queries."""
 START_S = 600.0
 """Seconds within which an actor is placed, and its shard compared with its SHA-256 and opened."""
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **NO_GPUS}
+"""Variables of an actor's process: one thread, and none of the GPUs of its node, of which it reserves none."""
 
 
 class ShardActor:
@@ -126,7 +127,7 @@ class RayShards(RemoteShards):
             max_restarts=-1,
             max_task_retries=0,  # a call that was lost with its actor is an error, and not asked twice
             scheduling_strategy="SPREAD",
-            runtime_env={"env_vars": ONE_THREAD},
+            runtime_env={"env_vars": ENVIRONMENT},
         )
         shards = cls(first_rows(described), round_s=start_s, policy="fail")
         place = source_of(root) or root.resolve()

@@ -110,10 +110,25 @@ def test_who_does_the_work_reserves_a_cpu_and_the_accelerator(
     ):
         call(capsys, "job", "submit", *line.split())
     alone, with_workers, with_tasks, index = (request.driver for request in requests)
-    assert (index.cpus, index.others) == (alone.cpus, alone.others)
-    assert (with_tasks.cpus, with_tasks.others) == (0.01, {})
-    assert (alone.cpus, alone.others) == (1, {"accelerator_type:H100": 0.001})
-    assert (with_workers.cpus, with_workers.others) == (0.01, {})
+    assert index == alone
+    assert (with_tasks.cpus, with_tasks.gpus, with_tasks.others) == (0.01, 0, {})
+    assert (alone.cpus, alone.gpus, alone.others) == (1, 1, {"accelerator_type:H100": 0.001})
+    assert (with_workers.cpus, with_workers.gpus, with_workers.others) == (0.01, 0, {})
+
+
+def test_a_command_that_computes_itself_reserves_the_gpus_that_it_is_told_of(
+    requests: list[JobRequest], capsys: pytest.CaptureFixture[str]
+) -> None:
+    train = "nnselect --corpus /c --to /m"
+    for line in (
+        train,
+        f"{train} workers.gpus=.5",
+        f"{train} workers.gpus=.5 --driver-gpus 2",
+        f"{train} --accelerator H100 --driver-gpus .25",
+        "hatten workers.gpus=1 --corpus /c --to /m",
+    ):
+        call(capsys, "job", "submit", *line.split())
+    assert [request.driver.gpus for request in requests] == [0, 0.5, 2, 0.25, 0]
 
 
 def test_a_command_for_which_ray_only_searches_shards_reserves_a_cpu(

@@ -41,7 +41,8 @@ def test_a_recipe_and_a_sweep_say_who_does_the_work(tmp_path: Path) -> None:
     assert training(values) == Checked(None, "nnselect")
     hatten = training(values | {"recipe": "hatten"})
     assert (hatten.has_workers, hatten.accelerator) == (True, "workers.accelerator")
-    assert not training(values | {"recipe": "hatten", "on": "process"}).has_workers
+    here = training(values | {"recipe": "hatten", "on": "process", "overrides": ["workers.gpus=.5"]})
+    assert (here.has_workers, here.accelerator, here.gpus, hatten.gpus) == (False, "", 0.5, 0)
     (tmp_path / "ours.yaml").write_text(yaml.safe_dump({"kind": "nnselect"}))
     own = training(values | {"recipe": str(tmp_path / "ours.yaml")})
     assert own == Checked(tmp_path / "ours.yaml", "ours.yaml")

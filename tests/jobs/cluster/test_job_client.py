@@ -149,7 +149,8 @@ def test_a_job_is_submitted_with_its_files_its_environment_and_what_it_reserves(
     request = JobRequest(arguments, "train", "our recipe.yaml", files, installed=True, name="ours")
     assert client.submit(request) == "ours"
     [submitted] = ray.submitted
-    assert submitted["entrypoint"] == "python -m cocite train 'our recipe.yaml' --to /model"
+    command = "CUDA_VISIBLE_DEVICES= python -m cocite train 'our recipe.yaml' --to /model"
+    assert submitted["entrypoint"] == command
     assert submitted["metadata"] == {"cocite.subject": "our recipe.yaml", "cocite.kind": "train"}
     assert submitted["files"] == ["our recipe.yaml"]
     assert submitted["submission_id"] == "ours"

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cocite.errors import InputError
+from cocite_jobs.cluster.driver_resources import DriverResources
 from cocite_jobs.cluster.job_request import (
     JobRequest,
     mask_values,
@@ -25,6 +27,17 @@ def test_an_environment_has_packages_or_an_image_and_the_users_variables(
     # Ray's three seconds are too few to write a checkpoint in.
     assert int(runtime["env_vars"]["RAY_JOB_STOP_WAIT_TIME_S"]) >= 60
     assert JobRequest(["rank"], "rank", "q", image="i").runtime_environment(None)["image_uri"] == "i"
+
+
+def test_a_command_sees_no_gpu_unless_it_reserves_one_or_the_user_says_which() -> None:
+    command = JobRequest(["rank"], "rank", "q")
+    assert command.entrypoint == "CUDA_VISIBLE_DEVICES= python -m cocite rank"
+    assert (
+        "CUDA_VISIBLE_DEVICES" not in command.runtime_environment(None)["env_vars"]
+    )  # workers would see none
+    reserves = replace(command, driver=DriverResources(gpus=0.5))
+    named = replace(command, environment={"CUDA_VISIBLE_DEVICES": "1"})
+    assert reserves.entrypoint == named.entrypoint == "python -m cocite rank"
 
 
 def test_errors_of_options_do_not_repeat_values() -> None:
