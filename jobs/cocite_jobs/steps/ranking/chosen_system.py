@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from cocite.corpus.store import Corpus
 from cocite.evaluation import systems
 from cocite.evaluation.experiment import Rank
 from cocite.manifests import read_manifest
@@ -18,6 +21,8 @@ from cocite.retrieval.query_forms import QueryForm
 from cocite_jobs.steps.files import fetch_seen, place_of, require_seen
 from cocite_jobs.storage.transfer import fetch
 
+CORPUS = "corpus"
+"""The folder of an index' version that holds its papers."""
 PART_LINES = 1 << 20
 """Lines of a part's run, about: some 50 MB of text."""
 
@@ -98,6 +103,24 @@ class ChosenSystem:
         found = read_manifest(VersionedFolder(folder).folder(self.version)).digest
         require_seen(found == self.digest, "index", self.index)
         return index
+
+    @contextmanager
+    def opened_corpus(self, index: Path) -> Iterator[Corpus]:
+        """The papers of the index while the block runs, for a command that ranks nothing itself.
+
+        Args:
+            index: the folder that :meth:`over` read; it may lack the shards, and whatever else is searched.
+
+        Raises:
+            NotFoundError: it has another version by now.
+            IntegrityError: a file of the papers is damaged.
+        """
+        versions = VersionedFolder(index)
+        _, lock = versions.lock(self.version)
+        try:
+            yield Corpus.open(versions.folder(self.version) / CORPUS)
+        finally:
+            lock.release()
 
     def open_model(self) -> Path | None:
         """The model folder, as this machine sees it; None: there is none.

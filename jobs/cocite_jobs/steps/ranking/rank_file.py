@@ -96,7 +96,7 @@ def rank_in_parts(
     """Rank the queries of a file, and write the run.
 
     Args:
-        index: the index folder.
+        index: the index folder; of a copy, whose URI the workers read, the shards need not be there.
         name: of the system.
         model: the model folder.
         queries: the file; all of it is checked before a query is ranked.
@@ -120,7 +120,8 @@ def rank_in_parts(
     scratch = Location.of(beside).parent / f".{Location.of(beside).name}.parts"
     work = RankQueries(system, place_of(queries), k, batch, tag, scratch)
     size = size or part_queries(k, batch)
-    ranges = QueryFile(queries, system.open_index().corpus).ranges(size)
+    with system.opened_corpus(index) as corpus:
+        ranges = list(QueryFile(queries, corpus).ranges(size))
     parts = [Part(f"{number:06d}", found.count, asdict(found)) for number, found in enumerate(ranges)]
     with queries.open("rb") as file:  # its content: another machine, which goes on, has a copy of its own
         digest = hashlib.file_digest(file, "sha256").hexdigest()

@@ -13,7 +13,7 @@ from helpers.synthetic import SyntheticCorpora
 from helpers.untrained_encoders import untrained_encoders
 
 from cocite.corpus.store import Corpus
-from cocite.errors import InputError, NotFoundError
+from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.evaluation import systems
 from cocite.pipeline.components import load_encoders
 from cocite.protocols import Query
@@ -68,6 +68,22 @@ def test_another_index_or_none_is_refused(index: Path) -> None:
         replace(system, digest="another").open_index()
     with pytest.raises(NotFoundError, match="sees no such folder"):
         replace(system, index=str(index / "nowhere")).open_index()
+
+
+def test_the_papers_of_an_index_are_read_without_what_is_searched(index: Path, corpus: Corpus) -> None:
+    system = ChosenSystem.over(index, "bm25", None)
+    version = index / "versions" / system.version
+    for folder in version.iterdir():
+        if folder.is_dir() and folder.name != "corpus":
+            shutil.rmtree(folder)
+    with system.opened_corpus(index) as opened:
+        assert opened.version == corpus.version
+    papers = version / "corpus" / "papers.arrow"
+    content = papers.read_bytes()
+    papers.unlink()  # other folders have links to the file
+    papers.write_bytes(content[:-1])
+    with pytest.raises(IntegrityError, match="papers.arrow"), system.opened_corpus(index):
+        pass
 
 
 def test_another_model_is_refused(corpus: Corpus, index: Path, model: Path, tmp_path: Path) -> None:

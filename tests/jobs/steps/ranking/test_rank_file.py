@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from cocite.evaluation.ranked_file import RankedFile, rank_file
 from cocite.evaluation.tasks import paper_ids
 from cocite.evaluation.trec import run_writer
 from cocite.retrieval.index.opening import open_index
+from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite_jobs.cluster.connection import ray_connection
 from cocite_jobs.steps.parts import Result
@@ -30,6 +32,7 @@ from cocite_jobs.steps.ranking.rank_file import rank_in_parts, rank_on_ray
 from cocite_jobs.steps.run_parts import Workers
 from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.output import output_lock
+from cocite_jobs.storage.transfer import fetch, uploaded
 
 TESTS = Path(__file__).parents[3]
 QUERIES = 43
@@ -90,6 +93,25 @@ def test_a_bad_line_is_found_before_a_query_is_ranked(index: Path, queries: Path
     with pytest.raises(InputError, match="bad.jsonl, line 87: the key 'id' is missing"):
         rank(index, bad, tmp_path / "run")
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == []
+
+
+def test_a_command_copies_no_shard_of_an_index_elsewhere(
+    remote: str, corpus: Corpus, queries: Path, tmp_path: Path
+) -> None:
+    ShardedIndex.create(corpus, tmp_path / "index", shards=2)
+    with uploaded(f"{remote}/index") as path:
+        shutil.copytree(tmp_path / "index", path, dirs_exist_ok=True)
+    copy = fetch(f"{remote}/index", shards=())
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text(queries.read_text() + "{}\n")
+    with pytest.raises(InputError, match="the key 'id' is missing"):
+        rank(copy, bad, tmp_path / "run")
+    shards = copy / "versions" / "000001" / "shards"
+    assert not shards.exists()
+    for index in (copy, tmp_path / "index"):  # now this process is the worker, too
+        rank(index, queries, tmp_path / f"{index.name}.run")
+    assert (tmp_path / "index.run").read_bytes() == (tmp_path / f"{copy.name}.run").read_bytes()
+    assert len(list(shards.iterdir())) == 2
 
 
 def test_a_ranking_that_ended_early_goes_on(
