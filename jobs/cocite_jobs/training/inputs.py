@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ class NeededInput:
     Example:
         >>> from cocite_jobs.training.recipes import load_recipe
         >>> recipe = load_recipe("cross-encoder-small", ["candidates.retriever=bm25", "candidates.index=index"])
-        >>> NeededInput(KINDS["cross-encoder"].inputs[0], recipe.candidates).is_divided
+        >>> NeededInput(KINDS["cross-encoder"].inputs[0], recipe.candidates).is_divided(Location.of("model"))
         True
     """
 
@@ -61,11 +62,45 @@ class NeededInput:
         """Artifacts of the model folder that it is made by."""
         return getattr(self.settings, "components", ())
 
-    @property
-    def is_divided(self) -> bool:
-        """Whether Ray's tasks make it side by side; an encoder of the model folder searches in one process alone."""
-        index = getattr(self.settings, "index", None)
-        return self.prepared.in_parts is not None and index is not None and not self.components
+    def is_divided(self, to: Location) -> bool:
+        """Whether Ray's tasks make it side by side.
+
+        They share an index, so the settings name one; and what encoders of the model folder find is divided where that
+        index holds their vectors.
+
+        Args:
+            to: the model folder, which holds the encoders.
+
+        Raises:
+            NotFoundError: an encoder or the index is missing.
+        """
+        if self.prepared.in_parts is None or getattr(self.settings, "index", None) is None:
+            return False
+        if not self.components:
+            return True
+        if self.prepared.divided_if is None:
+            return False
+        with self.manifests(to) as folder:
+            return bool(load_object(self.prepared.divided_if)(self.settings, folder))
+
+    @contextmanager
+    def manifests(self, to: Location) -> Iterator[Path]:
+        """A folder with the components' manifests: the model folder, or while the block runs a temporary one.
+
+        Raises:
+            NotFoundError: the model folder is elsewhere and lacks a component.
+        """
+        if to.local is not None:
+            yield to.local
+            return
+        with tempfile.TemporaryDirectory(prefix="cocite-manifests-") as temporary:
+            for name in self.components:
+                manifest = (to / name).read(MANIFEST)
+                if manifest is None:
+                    raise NotFoundError(f"holds no {MANIFEST}", where=(to / name).uri)
+                Path(temporary, name).mkdir()
+                Path(temporary, name, MANIFEST).write_bytes(manifest)
+            yield Path(temporary)
 
 
 def needed_inputs(recipe: Any) -> list[NeededInput]:
@@ -142,9 +177,11 @@ def make_inputs(
                     (to / name).get(work / name)
             folder, settings = work / need.prepared.artifact, need.settings
             told: dict[str, Any] = {"stage": progress.stage, "advance": progress.advance}
-            if in_parts is not None and need.is_divided:
+            if in_parts is not None and need.is_divided(to):
                 make = load_object(need.prepared.in_parts or "")
-                told |= {"source": in_parts.source, "root": to, "workers": in_parts.workers}
+                # Encoders read queries on GPUs, where the cluster has any.
+                workers = replace(in_parts.workers, gpus=None) if need.components else in_parts.workers
+                told |= {"source": in_parts.source, "root": to, "workers": workers}
             else:
                 make = load_object(need.prepared.maker)
                 if (index := getattr(settings, "index", None)) is not None:
@@ -178,14 +215,8 @@ def _is_there(need: NeededInput, corpus: str, to: Location, replaced: Collection
     if not set(need.prepared.made_of).isdisjoint(replaced):
         return False
     wanted = {"corpus": corpus, "settings": determining_settings(need.settings)}
-    with tempfile.TemporaryDirectory(prefix="cocite-manifests-") as temporary:
-        for name in need.components if to.local is None else ():
-            manifest = (to / name).read(MANIFEST)
-            if manifest is None:
-                raise NotFoundError(f"holds no {MANIFEST}", where=(to / name).uri)
-            Path(temporary, name).mkdir()
-            Path(temporary, name, MANIFEST).write_bytes(manifest)
-        wanted |= component_digests(need.settings, to.local or Path(temporary))
+    with need.manifests(to) as folder:
+        wanted |= component_digests(need.settings, folder)
     return _is_made_of(to / need.prepared.artifact, wanted)
 
 

@@ -35,8 +35,10 @@ def prepare_inputs_on_ray(
         CociteError: see :func:`.worker_task.run_on_worker`; or an input could not be made.
     """
     needs = needed_inputs(recipe)
-    mined = make_inputs([need for need in needs if need.is_divided], corpus, to, progress, in_parts=in_parts)
-    others = [need for need in needs if not need.is_divided]
+    # Of what is there already nothing is asked: the index of its making may be gone.
+    divided = [need for need in needs if not are_there([need], corpus.version, to) and need.is_divided(to)]
+    mined = make_inputs(divided, corpus, to, progress, in_parts=in_parts)
+    others = [need for need in needs if need not in divided]
     if are_there(others, corpus.version, to, mined):
         return bool(mined)
     task = WorkerTask(

@@ -39,6 +39,8 @@ class PreparedInput:
         in_parts: ``module:function`` that makes it by tasks of Ray, where its settings name an ``index``, which the
             tasks share: it also takes ``source``, ``root`` and ``workers``
             (:func:`cocite_jobs.steps.mining.mine.mine_in_parts`).
+        divided_if: ``module:function`` that says whether they can, where encoders of the model folder make it:
+            ``(settings, a folder with the encoders' manifests)``.
 
     Example:
         >>> [needed.artifact for needed in KINDS["hatten"].inputs]
@@ -50,6 +52,7 @@ class PreparedInput:
     maker: str
     made_of: tuple[str, ...] = ()
     in_parts: str | None = None
+    divided_if: str | None = None
 
 
 @dataclass(frozen=True)
@@ -189,6 +192,7 @@ KINDS: dict[str, RecipeKind] = {
                 "candidates",
                 "cocite.pipeline.candidate_files:prepare",
                 in_parts="cocite_jobs.steps.mining.mine:mine_in_parts",
+                divided_if="cocite_jobs.steps.mining.mine:are_vectors_there",
             ),
             PreparedInput(
                 "tokens",

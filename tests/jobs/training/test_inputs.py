@@ -7,11 +7,13 @@ import pytest
 from helpers.input_recipes import RECIPES
 from helpers.small_hatten import hatten_recipe
 from helpers.synthetic import SyntheticCorpora
+from helpers.untrained_encoders import untrained_encoders
 
 from cocite.artifacts import seal, verify
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, NotFoundError
 from cocite.manifests import MANIFEST, Manifest, manifest_text, read_manifest
+from cocite.pipeline.components import load_encoders
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.training.candidates import CandidateSettings
 from cocite.training.input_artifacts import determining_settings
@@ -101,6 +103,33 @@ def test_of_what_is_there_the_manifests_alone_are_read(remote: str) -> None:
     assert not are_there([need], "34cd", location)
     tokens = NeededInput(KINDS["cross-encoder"].inputs[1], CandidateSettings())
     assert not are_there([need, tokens], "12ab", location, {"candidates"})
+
+
+def test_what_an_encoder_finds_is_divided_where_the_index_has_its_vectors(
+    corpus: Corpus, tmp_path: Path, remote: str
+) -> None:
+    model = untrained_encoders(corpus, tmp_path / "model")
+    IndexSnapshot.create(corpus, tmp_path / "with", encoders=load_encoders(model))
+    IndexSnapshot.create(corpus, tmp_path / "without")
+    there = Location.of(remote)
+    (there / "nnselect").put(model / "nnselect")
+    candidates, tokens = KINDS["cross-encoder"].inputs
+
+    def divided(to: Location, retriever: str = "nnselect", index: str | None = "with") -> bool:
+        path = None if index is None else str(tmp_path / index)
+        return NeededInput(candidates, CandidateSettings(retriever=retriever, index=path)).is_divided(to)
+
+    for to in (Location.of(model), there):
+        assert divided(to)
+        assert not divided(to, index="without")
+        assert not divided(to, index=None)
+        assert divided(to, "bm25", "without")
+        assert not divided(to, "bm25", None)
+    assert not NeededInput(tokens, CandidateSettings(index=str(tmp_path / "with"))).is_divided(there)
+    with pytest.raises(NotFoundError, match=r"nnselect: holds no manifest\.json"):
+        divided(there / "none")
+    untrained_encoders(corpus, tmp_path / "other", seed=1)
+    assert not divided(Location.of(tmp_path / "other"))
 
 
 def test_candidates_are_mined_over_an_index_elsewhere(corpus: Corpus, tmp_path: Path, remote: str) -> None:

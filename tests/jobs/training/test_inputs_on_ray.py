@@ -11,10 +11,12 @@ import pytest
 from helpers.input_recipes import RECIPES, WORDS
 from helpers.small_hatten import hatten_recipe
 from helpers.synthetic import SyntheticCorpora
+from helpers.untrained_encoders import untrained_encoders
 
 from cocite.artifacts import verify
 from cocite.corpus.store import Corpus
 from cocite.manifests import read_manifest
+from cocite.pipeline.components import load_encoders
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite_jobs.cluster.connection import ray_connection
 from cocite_jobs.steps.run_parts import Workers
@@ -84,22 +86,36 @@ def test_the_artifacts_are_those_of_one_process(
     assert not prepare_inputs(recipe, corpus, Location.of(tmp_path / "there"), again.progress)
 
 
+@pytest.mark.parametrize("retriever", ["bm25", "nnselect", "nnselect without vectors"])
 def test_candidates_are_divided_by_the_driver_and_a_task_makes_the_tokens(
-    corpus: Corpus, tmp_path: Path
+    corpus: Corpus, tmp_path: Path, retriever: str
 ) -> None:
-    IndexSnapshot.create(corpus, tmp_path / "index", known_until=2015)
+    name, _, without = retriever.partition(" ")
+    for model in ("here", "there") if name == "nnselect" else ():
+        untrained_encoders(corpus, tmp_path / model)
+    encoders = load_encoders(tmp_path / "here") if name == "nnselect" and not without else ()
+    IndexSnapshot.create(corpus, tmp_path / "index", known_until=2015, encoders=encoders)
     usual = RECIPES["cross-encoder"]
-    candidates = usual.candidates.model_copy(update={"index": str(tmp_path / "index")})
-    recipe = usual.model_copy(update={"candidates": candidates})
+    chosen = {"index": str(tmp_path / "index"), "retriever": name}
+    recipe = usual.model_copy(update={"candidates": usual.candidates.model_copy(update=chosen)})
     told = Told()
     assert prepare_inputs(recipe, corpus, Location.of(tmp_path / "here"), Told().progress)
     assert prepare(recipe, corpus, tmp_path / "there", told)
     for name in ("candidates", "pair-tokens"):
         assert read_manifest(tmp_path / "there" / name) == read_manifest(tmp_path / "here" / name)
     stages = [name for name, _ in told.stages]
-    assert stages[:4] == ["candidates: histories", "candidates: queries", "starting a worker", "preparing"]
+    task = ["starting a worker", "preparing"]
+    if without:  # the task makes vectors, too
+        assert stages[:3] == [*task, "candidates: indexing"]
+        return
+    divided = [*([] if encoders else ["candidates: histories"]), "candidates: queries"]
+    assert stages[: len(divided) + 2] == [*divided, *task]
+    # Of what is there the index is not asked again.
+    shutil.move(tmp_path / "index", tmp_path / "elsewhere")
+    assert not prepare(recipe, corpus, tmp_path / "there", Told())
+    shutil.move(tmp_path / "elsewhere", tmp_path / "index")
     # Tokens of candidates that were mined again are looked at again, too: their manifest says of which they are.
     shutil.rmtree(tmp_path / "there" / "candidates")
     again = Told()
     assert prepare(recipe, corpus, tmp_path / "there", again)
-    assert [name for name, _ in again.stages][2:] == ["starting a worker", "preparing"]
+    assert [name for name, _ in again.stages][len(divided) :] == task

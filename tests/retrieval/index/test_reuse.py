@@ -13,8 +13,9 @@ from cocite.corpus.builder import build
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-from cocite.retrieval.index.reuse import index_of
+from cocite.retrieval.index.reuse import index_of, saved_vectors
 from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.retrieval.sharded_retrievers import vector_retriever
 
 
 def test_what_is_saved_is_not_made_again(corpus: Corpus, root: Path, encoder: HashEncoder) -> None:
@@ -31,6 +32,26 @@ def test_what_is_saved_is_not_made_again(corpus: Corpus, root: Path, encoder: Ha
     )
     np.testing.assert_array_equal(index.vectors["hash"].raw, fresh.vectors["hash"].raw)
     assert index_of(corpus, history, [HashEncoder("hash-2")], saved=saved).encoder_ids == {"hash": "hash-2"}
+
+
+def test_saved_vectors_are_searched_as_those_of_the_index_under_a_history(
+    corpus: Corpus, root: Path, encoder: HashEncoder
+) -> None:
+    saved = IndexSnapshot.create(corpus, root, encoders=[encoder])
+    history = History.until(corpus, 2006)
+    encoder.encoded = 0
+    searched = saved_vectors(corpus, history, encoder, saved)
+    assert encoder.encoded == 0
+    queries = queries_of(corpus, range(20))
+    found, wanted = (
+        vector_retriever(index, encoder).search(queries, 10)
+        for index in (searched, index_of(corpus, history, [encoder], saved=saved))
+    )
+    np.testing.assert_array_equal(found.rows, wanted.rows)
+    with pytest.raises(InputError, match="were made by encoder"):
+        saved_vectors(corpus, history, HashEncoder("hash-2"), saved)
+    with pytest.raises(InputError, match="papers were removed"):
+        saved_vectors(corpus, history, encoder, IndexSnapshot.remove(root, ["p3"]))
 
 
 def test_an_index_that_does_not_fit_is_refused(corpus: Corpus, root: Path, tmp_path: Path) -> None:

@@ -61,8 +61,7 @@ def index_of(
     if saved is None:
         return Index.build(corpus, history, encoders=encoders, advance=advance)
     _check(corpus, history, saved)
-    # The index may have left out the bodies, which an encoder whose vectors are made here may read.
-    papers = saved.corpus if saved.corpus.has_bodies else corpus
+    papers = _read_papers(corpus, saved)
     index: Index | ShardedIndex = replace(saved, corpus=papers).with_history(History(papers, history.citing))
     for encoder in encoders:
         if index.encoder_ids.get(encoder.name) != encoder.id:
@@ -127,6 +126,28 @@ class EncodedPapers:
     def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
         """Refuse: queries are read by the encoder itself."""
         raise NotImplementedError(f"{self.name} itself encodes queries")
+
+
+def saved_vectors(corpus: Corpus, history: History, encoder: Encoder, saved: SavedIndex) -> SavedIndex:
+    """A saved index whose vectors alone are searched, as :func:`index_of` searches them; nothing is made.
+
+    Args:
+        corpus: the papers.
+        history: what is known, which no vector depends on.
+        encoder: whose vectors are searched.
+        saved: an index of the same corpus that holds them, and whose history holds this one.
+
+    Raises:
+        InputError: as :func:`index_of`; or the index does not hold the vectors.
+    """
+    _check(corpus, history, saved)
+    saved.check_encoder(encoder)
+    return replace(saved, corpus=_read_papers(corpus, saved))
+
+
+def _read_papers(corpus: Corpus, saved: SavedIndex) -> Corpus:
+    """The papers of a saved index; it may have left out their bodies, which an encoder may read."""
+    return saved.corpus if saved.corpus.has_bodies else corpus
 
 
 def _check(corpus: Corpus, history: History, saved: SavedIndex) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +12,21 @@ from helpers.cross_encoder_recipes import small_recipe
 from helpers.killed_driver import run_killed
 from helpers.synthetic import SyntheticCorpora
 from helpers.troubled_mining import DyingMineBlocks
+from helpers.untrained_encoders import untrained_encoders
 
 from cocite.corpus.store import Corpus
 from cocite.errors import BusyError, InputError, IntegrityError, NotFoundError
 from cocite.pipeline import candidate_mining
 from cocite.pipeline.candidate_files import prepare
 from cocite.pipeline.candidate_mining import MiningPlan
+from cocite.pipeline.components import load_encoders
+from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.training.candidates import CandidateSettings
 from cocite.training.periods import Periods
 from cocite_jobs.cluster.connection import ray_connection
 from cocite_jobs.steps.mining import mine as module
-from cocite_jobs.steps.mining.mine import mine_in_parts
+from cocite_jobs.steps.mining.mine import MineBlocks, are_vectors_there, mine_in_parts
 from cocite_jobs.steps.parts import Result
 from cocite_jobs.steps.run_parts import Workers
 from cocite_jobs.storage.location import Location
@@ -61,6 +66,20 @@ def settings(index: Path) -> CandidateSettings:
     )
 
 
+@pytest.fixture(scope="module")
+def encoders(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model folder with NNSelect and HAtten."""
+    return untrained_encoders(corpus, tmp_path_factory.mktemp("encoders"), hatten=True)
+
+
+@pytest.fixture(scope="module")
+def with_vectors(corpus: Corpus, encoders: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index with their vectors."""
+    folder = tmp_path_factory.mktemp("vectors") / "index"
+    IndexSnapshot.create(corpus, folder, encoders=load_encoders(encoders))
+    return folder
+
+
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(candidate_mining, "BLOCK", BLOCK)
@@ -75,6 +94,10 @@ def whole(corpus: Corpus, settings: CandidateSettings, tmp_path: Path) -> Path:
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def stop(*_: object) -> bytes:
+    raise InputError("stopped")
 
 
 def mine(settings: CandidateSettings, corpus: Corpus, model: Path, **options: Any) -> bool:
@@ -147,10 +170,6 @@ def test_blocks_of_other_settings_are_made_again_and_damaged_ones_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model = tmp_path / "model"
-
-    def stop(*_: object) -> bytes:
-        raise InputError("stopped")
-
     with monkeypatch.context() as before_joining:
         before_joining.setattr(module, "read_array", stop)
         for chosen in (settings.model_copy(update={"seed": 1}), settings):
@@ -224,55 +243,158 @@ module.mine_in_parts(
 """
 
 
-@pytest.mark.parametrize("on", ["process", pytest.param("ray", marks=pytest.mark.integration)])
+@pytest.fixture
+def asked(
+    request: pytest.FixtureRequest, settings: CandidateSettings, with_vectors: Path
+) -> CandidateSettings:
+    """The settings of a retriever, and an index that has what it needs."""
+    if request.param == "first-stage":
+        return settings
+    return settings.model_copy(update={"retriever": request.param, "index": str(with_vectors)})
+
+
+def model_folder(encoders: Path, to: Path) -> Path:
+    return Path(shutil.copytree(encoders, to))
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize("asked", ["nnselect", "hatten"], indirect=True)
+def test_an_encoder_finds_the_candidates_of_one_process(
+    corpus: Corpus, asked: CandidateSettings, encoders: Path, tmp_path: Path, shards: int
+) -> None:
+    if shards > 1:
+        folder = tmp_path / "sharded"
+        ShardedIndex.create(corpus, folder, shards=shards, encoders=load_encoders(encoders))
+        asked = asked.model_copy(update={"index": str(folder)})
+    one, model = (model_folder(encoders, tmp_path / name) for name in ("one", "model"))
+    prepare(asked, corpus, one / "candidates")
+    told: list[Any] = []
+    assert mine(asked, corpus, model, stage=lambda *s: told.append(s), advance=told.append)
+    assert contents(model / "candidates") == contents(one / "candidates")
+    assert told[0] == ("candidates: queries", 110)  # no link is known to vectors: there are no histories
+    assert sum(told[1:]) == 110
+    assert not mine(asked, corpus, model)
+
+
+@pytest.mark.parametrize("asked", ["nnselect"], indirect=True)
+def test_an_encoder_and_its_index_may_lie_elsewhere(
+    corpus: Corpus, asked: CandidateSettings, encoders: Path, tmp_path: Path, remote: str
+) -> None:
+    one, here = (model_folder(encoders, tmp_path / name) for name in ("one", "here"))
+    prepare(asked, corpus, one / "candidates")
+    root = Location.of(remote)
+    (root / "corpus").put(corpus.path)
+    (root / "model" / "nnselect").put(encoders / "nnselect")
+    assert asked.index is not None
+    upload_tree(Path(asked.index), root / "index")
+    made = mine_in_parts(
+        asked.model_copy(update={"index": f"{remote}/index"}),
+        corpus,
+        here / "candidates",
+        source=f"{remote}/corpus",
+        root=root / "model",
+        workers=Workers(),
+    )
+    assert made
+    assert contents(here / "candidates") == contents(one / "candidates")
+    assert (root / "model").names() == ["nnselect"]
+
+
+@pytest.mark.parametrize("asked", ["nnselect"], indirect=True)
+def test_another_encoder_than_that_of_the_vectors_is_refused_and_keeps_no_blocks(
+    corpus: Corpus,
+    asked: CandidateSettings,
+    encoders: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = model_folder(encoders, tmp_path / "model")
+    assert are_vectors_there(asked, model)
+    with monkeypatch.context() as before_joining, pytest.raises(InputError, match="stopped"):
+        before_joining.setattr(module, "read_array", stop)
+        mine(asked, corpus, model)
+    shutil.rmtree(model / "nnselect")
+    untrained_encoders(corpus, model, seed=1)
+    assert not are_vectors_there(asked, model)
+    with pytest.raises(InputError, match="the vectors of nnselect were made by encoder"):
+        mine(asked, corpus, model)  # the blocks of the first one are none of this one's
+    with pytest.raises(ValueError, match="that the settings name"):
+        MineBlocks(
+            str(corpus.path),
+            corpus.version,
+            asked.model_copy(update={"index": None}),
+            Location.of(model),
+            str(model / "nnselect"),
+        ).open()
+    shutil.rmtree(model / "nnselect")
+    with pytest.raises(NotFoundError, match="holds no nnselect"):
+        mine(asked, corpus, model)
+
+
+@pytest.mark.parametrize(
+    ("on", "asked"),
+    [
+        ("process", "first-stage"),
+        ("process", "nnselect"),
+        pytest.param("ray", "first-stage", marks=pytest.mark.integration),
+    ],
+    indirect=["asked"],
+)
 def test_a_killed_driver_loses_at_most_the_block_in_the_making(
-    corpus: Corpus, settings: CandidateSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on: str
+    corpus: Corpus,
+    asked: CandidateSettings,
+    encoders: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    on: str,
 ) -> None:
     if on == "ray":
         monkeypatch.undo()  # workers have blocks of the usual size
-    prepare(settings, corpus, tmp_path / "whole")
-    model = tmp_path / "model"
-    arguments = [str(corpus.path), str(model), settings.model_dump_json(), str(candidate_mining.BLOCK), on]
+    one, model = (model_folder(encoders, tmp_path / name) for name in ("one", "model"))
+    prepare(asked, corpus, one / "candidates")
+    arguments = [str(corpus.path), str(model), asked.model_dump_json(), str(candidate_mining.BLOCK), on]
     finished = model / ".candidates.parts" / "finished"
     run_killed(DRIVER, *arguments, recorded=finished / "0*.json", count=2)
     kept = len(list(finished.glob("0*.json")))
     assert kept >= 2
     assert not (model / "candidates").exists()
     told: list[int] = []
-    assert mine(settings, corpus, model, advance=told.append)
-    assert sum(told) == 4 + 110
-    plan = MiningPlan.of(settings, Periods.of(corpus, settings.period))
-    assert len(told) == 2 + len(plan.blocks) - kept
-    assert contents(model / "candidates") == contents(tmp_path / "whole")
+    assert mine(asked, corpus, model, advance=told.append)
+    histories = 0 if asked.components else 4
+    assert sum(told) == histories + 110
+    plan = MiningPlan.of(asked, Periods.of(corpus, asked.period))
+    assert len(told) == (2 if histories else 1) + len(plan.blocks) - kept
+    assert contents(model / "candidates") == contents(one / "candidates")
 
 
 @pytest.mark.integration
+@pytest.mark.parametrize("asked", ["first-stage", "nnselect"], indirect=True)
 def test_tasks_of_ray_give_the_same_and_a_killed_worker_is_replaced(
     corpus: Corpus,
-    settings: CandidateSettings,
-    index: Path,
+    asked: CandidateSettings,
+    encoders: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.undo()  # the workers have blocks of the usual size
-    monkeypatch.setenv("PYTHONPATH", str(TESTS))  # and read the test's own step
+    monkeypatch.setenv("PYTHONPATH", str(TESTS), prepend=os.pathsep)  # and read the test's own step
     monkeypatch.setattr(module, "MineBlocks", DyingMineBlocks)
-    prepare(settings, corpus, tmp_path / "whole")
+    one, model = (model_folder(encoders, tmp_path / name) for name in ("one", "model"))
+    prepare(asked, corpus, one / "candidates")
     ray = Workers(on="ray", count=2)
-    model = tmp_path / "model"
     with ray_connection("local"):
-        assert mine(settings, corpus, model, workers=ray)
+        assert mine(asked, corpus, model, workers=ray)
         assert (model / "died").exists()
-        assert contents(model / "candidates") == contents(tmp_path / "whole")
-        # A training on Ray mines so, where its recipe names an index.
-        recipe = small_recipe("no-encoder", candidates=settings.model_dump())
-        monkeypatch.setattr(module, "prepare_by", lambda *_: (_ for _ in ()).throw(InputError("in parts")))
+        assert contents(model / "candidates") == contents(one / "candidates")
+        # A training on Ray mines so, where its recipe names an index that has an encoder's vectors.
+        recipe = small_recipe("no-encoder", candidates=asked.model_dump())
+        monkeypatch.setattr(module, "prepare_by", stop)
         monkeypatch.setattr(type(recipe), "tokens", None)
-        with pytest.raises(InputError, match="in parts"):
+        with pytest.raises(InputError, match="stopped"):
             prepare_inputs(
                 recipe,
                 corpus,
-                Location.of(tmp_path / "trained"),
+                Location.of(model_folder(encoders, tmp_path / "trained")),
                 ProgressFunctions(),
                 InParts(str(corpus.path), ray),
             )
