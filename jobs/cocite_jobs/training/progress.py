@@ -111,10 +111,15 @@ class ProgressSender:
         self.step, self.total = 0, settings.steps or 0
         self.entries: list[tuple[dict[str, float], int]] = []  # all that was logged
         self._sent_at = 0.0
+        self._stages = StageSender(send)
 
-    def stage(self, description: str) -> None:
-        """Send the description of the stage that begins."""
-        self.send(("stage", description, 0))
+    def stage(self, description: str, total: int = 0) -> None:
+        """Send the description of the stage that begins, and its size (0: unknown)."""
+        self._stages.stage(description, total)
+
+    def count(self, count: int) -> None:
+        """Count what was done of the stage; the count is sent if the last one was sent long enough ago."""
+        self._stages.advance(count)
 
     def resume(self, step: int, logged: Sequence[tuple[Mapping[str, float], int]] = ()) -> None:
         """Continue at a step, and send the entries logged up to it again.
@@ -138,6 +143,7 @@ class ProgressSender:
     def advance(self, steps: int) -> None:
         """Count steps, and send the position if the last one was sent long enough ago."""
         self.step += steps
+        self._stages.flush()
         now = time.monotonic()
         if now - self._sent_at >= POSITION_INTERVAL_S or self.step == self.total:
             self._sent_at = now
@@ -209,6 +215,7 @@ class ProgressReceiver:
         self.progress, self.name = progress, name
         self._logged: dict[str, int] = {}
         self._total = self._shown = 0
+        self._elsewhere = False  # whether another stage began after that of the steps
 
     def receive(self, event: Event) -> None:
         """Pass one event on."""
@@ -219,8 +226,8 @@ class ProgressReceiver:
             if new:
                 self.progress.log(new, step)
         elif what == "at":
-            if value != self._total:
-                self._total, self._shown = value, 0
+            if value != self._total or self._elsewhere:
+                self._total, self._shown, self._elsewhere = value, 0, False
                 self.progress.stage(self.name, value)
             if step > self._shown:
                 self.progress.advance(step - self._shown)
@@ -228,4 +235,5 @@ class ProgressReceiver:
         elif what == "advance":
             self.progress.advance(step)
         else:
+            self._elsewhere = self._shown > 0
             self.progress.stage(value, step)

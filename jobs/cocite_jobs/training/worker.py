@@ -19,6 +19,7 @@ from cocite.training.engine import loop
 from cocite.training.engine.memory import keep_freed_memory, return_freed_memory
 from cocite.training.engine.result import TrainResult
 from cocite.training.engine.stores import Store, Write
+from cocite.training.engine.watch import Watch
 from cocite.training.engine.wishes import Wishes
 from cocite.training.engine.world import World
 from cocite.write_errors import writing_to
@@ -109,6 +110,7 @@ def _run(
         log=sender.log,
         advance=sender.advance,
         stage=sender.stage,
+        mining=Watch(stage=sender.stage, advance=sender.count),
         wishes=wishes,
     )
     if world.first:

@@ -84,6 +84,21 @@ def test_a_stage_is_passed_on() -> None:
     assert calls == [("stage", "preparing", 0)]
 
 
+def test_mining_is_a_stage_with_counts_after_which_the_steps_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress_module, "POSITION_INTERVAL_S", 0)
+    receiver, calls = receiver_and_calls()
+    sender = ProgressSender(receiver.receive, TrainingSettings(steps=20))
+    for _ in range(2):
+        sender.stage("mining: papers", 300)
+        sender.count(200)
+        sender.count(100)
+        sender.advance(4)
+        sender.advance(1)
+    mining = [("stage", "mining: papers", 300), ("advance", 200), ("advance", 100)]
+    steps = [("stage", "kind", 20), ("advance", 4), ("advance", 1)]
+    assert calls == [*mining, *steps, *mining, ("stage", "kind", 20), ("advance", 9), ("advance", 1)]
+
+
 def test_functions_that_are_left_out_do_nothing() -> None:
     metrics: list[int] = []
     progress = ProgressFunctions(log=lambda _, step: metrics.append(step))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,14 @@ from helpers.mapped_files import mapped_file
 from helpers.small_hatten import TRIPLETS, hatten_task
 
 from cocite.corpus.store import Corpus
+from cocite.systems.hatten import base_task, mining, triplet_task
 from cocite.systems.hatten.base_task import HattenTask
 from cocite.systems.hatten.encoder import load_hatten_encoder
 from cocite.text.queries import context_queries
 from cocite.training.engine.checkpoints import Saved
 from cocite.training.engine.loop import train
 from cocite.training.engine.stores import FolderStore
+from cocite.training.engine.watch import InterruptedWorkError, Watch
 from cocite.training.engine.world import World
 
 
@@ -148,9 +151,9 @@ def mined_and_measured(world: World, corpus: Path, folder: Path) -> dict[str, An
     compared: list[int] = []
     relevant = task.relevant
 
-    def counting(contexts: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    def counting(contexts: np.ndarray, rows: np.ndarray, among: World) -> np.ndarray:
         compared.append(len(contexts))
-        return relevant(contexts, rows)
+        return relevant(contexts, rows, among)
 
     task.relevant = counting  # type: ignore[method-assign]
     task.refresh(task.model.eval(), world, 0)
@@ -168,6 +171,40 @@ def test_two_ranks_share_the_work_and_come_to_what_one_finds(corpus: Corpus, tmp
         assert np.array_equal(rank["rows"], alone["rows"])
         assert np.array_equal(rank["relevant"], alone["relevant"])
         assert rank["metrics"] == pytest.approx(alone["metrics"], abs=1e-6)
+
+
+def test_mining_tells_how_far_it_is_and_is_left_between_blocks(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = hatten_task(corpus, tmp_path, objective=TRIPLETS)
+    task.refresh(task.model.eval(), World(), 0)
+    whole = task.mined_papers
+    assert whole is not None
+    for module, name in ((base_task, "DOCUMENTS"), (mining, "BLOCK"), (triplet_task, "BLOCK")):
+        monkeypatch.setattr(module, name, 100)
+    told: dict[str, list[int]] = {}
+    task.watch = Watch(
+        stage=lambda what, size: told.update({what: [size]}), advance=lambda n: told[list(told)[-1]].append(n)
+    )
+    task.refresh(task.model, World(), 0)
+    assert list(told) == [f"mining: {what}" for what in ("papers", "contexts", "nearest papers", "words")]
+    assert all(size == sum(done) and len(done) > 1 for size, *done in told.values())
+    found = task.mined_papers
+    assert found is not None
+    assert np.array_equal(found.rows, whole.rows)
+    assert np.array_equal(found.relevant, whole.relevant)
+
+    for looks in range(sum(len(done) - 1 for done in told.values())):
+        left = iter(range(looks))
+
+        def look(left: Iterator[int] = left) -> None:
+            if next(left, None) is None:
+                raise InterruptedWorkError
+
+        task.watch = Watch(look=look)
+        with pytest.raises(InterruptedWorkError, match=r"^$"):
+            task.refresh(task.model, World(), 0)
+        assert task.mined_papers is found
 
 
 def test_mined_papers_lie_in_mapped_files(corpus: Corpus, tmp_path: Path) -> None:

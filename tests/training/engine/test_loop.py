@@ -297,15 +297,6 @@ def test_gradient_checkpointing_is_switched_on_where_there_is_one() -> None:
     assert calls == [1]
 
 
-def test_a_loss_for_each_example_is_asked_for() -> None:
-    class Mean(BagTask):
-        def loss(self, model, batch):
-            return super().loss(model, batch).mean()
-
-    with pytest.raises(ValueError, match=r"a batch of \d examples has losses of shape \(\)"):
-        train(Mean(settings()), settings(), world=WORLD)
-
-
 def test_the_rate_falls_when_the_metric_stands_still() -> None:
     chosen = settings(
         epochs=2, evaluate_every=2, schedule={"shape": "constant", "warmup": 0, "plateau": 0.5}, batch=8

@@ -5,8 +5,9 @@ import time
 import pytest
 import torch
 
+from cocite.errors import CociteError
 from cocite.training.engine import meter as meters
-from cocite.training.engine.meter import Meter
+from cocite.training.engine.meter import Meter, check_number
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.world import World
 
@@ -50,3 +51,10 @@ def test_a_share_of_the_peak_is_left_out_where_the_work_is_not_known(clock: list
     meter.add(1.0, 0.1, 1.0, 30, 0.0)
     clock[0] += 1.0
     assert "mfu" not in meter.read()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_what_is_no_number_is_refused(value: float) -> None:
+    check_number(1.5, "loss", 3)
+    with pytest.raises(CociteError, match=r"the gradient became (nan|inf) in step 4 .*lower optimizer"):
+        check_number(value, "gradient", 3)

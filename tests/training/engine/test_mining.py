@@ -9,14 +9,17 @@ from typing import Any
 import pytest
 import torch
 from helpers.bag_task import BagTask, settings
+from helpers.many_processes import together
 from torch import Tensor
 
 from cocite.artifacts import verify
-from cocite.errors import IntegrityError
+from cocite.errors import IntegrityError, StoppedError
 from cocite.training.engine.checkpoints import Progress, save_tensors
 from cocite.training.engine.loop import train
 from cocite.training.engine.mining import FILE, Mining
 from cocite.training.engine.stores import FolderStore, kind_of
+from cocite.training.engine.watch import Watch
+from cocite.training.engine.wishes import Wishes
 from cocite.training.engine.world import World
 
 WORLD = World()
@@ -156,3 +159,88 @@ def test_it_is_due_by_steps_or_by_epochs() -> None:
     assert not due(Progress(step=7, epoch=1), refresh_epochs=2)
     assert due(Progress(step=14, epoch=2), refresh_epochs=2)
     assert not due(Progress(step=8, epoch=1, position=1))
+
+
+class SlowMiner(Miner):
+    """Mines in six blocks, in one of which, of the mining before a step, it wants something."""
+
+    def __init__(self, chosen: Any, wish: str = "", step: int = 7) -> None:
+        super().__init__(chosen)
+        self.watch, self.wishes = Watch(), Wishes()
+        self.wish, self.step = wish, step
+        self.blocks: list[tuple[int, int]] = []
+
+    def refresh(self, model: Any, world: World, step: int) -> None:
+        share = world.share(12)
+        count = share.stop - share.start
+        for block in self.watch.blocks("mining: bags", count, size=2, total=12, world=world):
+            self.blocks.append((step, block.start))
+            if self.wish and (step, block.start) == (self.step, 2):
+                getattr(self.wishes, self.wish)()
+                self.wish = ""
+        super().refresh(model, world, step)
+
+
+def slow(folder: Path, wish: str = "", step: int = 7, world: World = WORLD, **changes: Any) -> SlowMiner:
+    chosen = settings(**{"checkpoint_every": 100, **changes})
+    task = SlowMiner(chosen, wish, step)
+    store = FolderStore(folder, world.apart(), metric="fit", keep=9)
+    wishes = task.wishes if world.rank == world.size - 1 else Wishes()
+    try:
+        train(task, chosen, world=world, store=store, wishes=wishes)
+    except StoppedError as error:
+        task.said = str(error)  # type: ignore[attr-defined]
+    return task
+
+
+@pytest.mark.parametrize("changes", [{}, {"refresh_every": 5}], ids=["epochs", "steps"])
+def test_who_is_stopped_while_mining_keeps_the_step_and_mines_again(
+    tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    step = changes.get("refresh_every", 7)
+    whole = slow(tmp_path / "whole", **changes)
+    assert whole.times == list(range(0, 14, step))
+    stopped = slow(tmp_path / "parts", "stop", step, **changes)
+    assert stopped.blocks[-1] == (step, 2)  # not one block more
+    assert f"stopped while mining after step {step}; its checkpoint is kept" in stopped.said
+    assert [name for name in names(tmp_path / "parts") if not name.startswith(".")] == [f"step-{step:08d}"]
+    resumed = slow(tmp_path / "parts", **changes)
+    assert resumed.times == whole.times[1:]
+    for one, other in zip(whole.model.parameters(), resumed.model.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_nothing_is_kept_of_a_first_mining_that_is_stopped(tmp_path: Path) -> None:
+    stopped = slow(tmp_path, "stop", 0)
+    assert "stopped while mining after step 0; nothing was kept" in stopped.said
+    assert not [name for name in names(tmp_path) if name.startswith("step-")]
+
+
+@pytest.mark.parametrize(("changes", "again"), [({}, True), ({"checkpoint_every": 7}, False)])
+def test_a_checkpoint_that_is_wanted_while_mining_is_made_unless_it_is_there(
+    tmp_path: Path, changes: dict[str, Any], again: bool
+) -> None:
+    task = slow(tmp_path, "save", **changes)
+    assert "step-00000007" in names(tmp_path)
+    assert task.times == [0, 7]
+    assert (task.blocks.count((7, 0)) == 2) == again
+
+
+def test_a_watched_mining_tells_how_far_it_is() -> None:
+    told: list[Any] = []
+    chosen = settings()
+    watch = Watch(stage=lambda *stage: told.append(stage), advance=told.append)
+    train(SlowMiner(chosen), chosen, world=WORLD, mining=watch)
+    assert told == [("mining: bags", 12), *[2] * 6] * 2
+
+
+def stopped_by_one(world: World, folder: str) -> tuple[list[tuple[int, int]], str]:
+    task = slow(Path(folder), "stop", world=world, backend="ddp")
+    return task.blocks, task.said
+
+
+@pytest.mark.integration
+def test_the_wish_of_one_rank_ends_the_mining_of_all(tmp_path: Path) -> None:
+    for blocks, said in together(stopped_by_one, str(tmp_path)):
+        assert blocks[-1] == (7, 2)
+        assert "stopped while mining after step 7; its checkpoint is kept" in said

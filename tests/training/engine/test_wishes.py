@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from cocite.training.engine.wishes import Wishes
+from cocite.training.engine.wishes import Wishes, stopped
 
 
 def test_a_checkpoint_is_wanted_once_and_the_end_for_good() -> None:
@@ -50,3 +50,12 @@ def test_a_thread_leaves_the_handlers_alone() -> None:
     thread.start()
     thread.join()
     assert seen == [before]
+
+
+def test_who_ends_says_what_is_kept() -> None:
+    assert "stopped while mining after step 0; nothing was kept" in str(
+        stopped("while mining after step", 0, kept=False)
+    )
+    assert "stopped after step 3; its checkpoint is kept (pass --resume" in str(
+        stopped("after step", 3, kept=True)
+    )

@@ -17,6 +17,7 @@ def exchanged(world: World) -> dict[str, object]:
         "sum": world.sum(torch.tensor([world.rank + 1.0])).tolist(),
         "rows": world.concatenate(rows).ravel().tolist(),
         "none": world.concatenate(rows[:0]).shape,
+        "any": world.any_of([world.rank == 1, False, True]),
         "agreed": world.agree(f"rank {world.rank}"),
         "collected": world.collect(world.rank * 2),
         "spread": world.spread(filled, 1).tolist(),
@@ -34,6 +35,7 @@ def test_ranks_exchange_what_they_have() -> None:
     assert first["sum"] == [3.0]
     assert first["rows"] == [0.0, 1.0, 10.0, 11.0, 12.0]
     assert first["none"] == (0, 1)
+    assert first["any"] == [True, False, True]
     assert first["agreed"] == "rank 0"
     assert first["collected"] == [0, 2]
     assert first["spread"] == [1.0, 1.0]

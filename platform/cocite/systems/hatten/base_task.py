@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -29,6 +29,7 @@ from cocite.text.paragraphs import SPECIAL
 from cocite.training.bundles import Bundles
 from cocite.training.engine.gathering import one_copy
 from cocite.training.engine.task import Examples
+from cocite.training.engine.watch import Watch
 from cocite.training.engine.world import World
 from cocite.training.forbidden_negatives import ForbiddenNegatives
 from cocite.training.measure import ranking_metrics
@@ -36,6 +37,8 @@ from cocite.training.nearest_encoded import nearest_encoded
 
 BLOCK = 1 << 18
 """Examples whose lengths are added up at a time."""
+DOCUMENTS = 4096
+"""Documents that are read between two looks of a mining at what is wished."""
 
 
 class HattenTask:
@@ -84,6 +87,7 @@ class HattenTask:
         self.random = RandomPapers(self.forbidden.years, later=later != "not_drawn")
         self.mined_papers: MinedPapers | None = None
         self.mining_metrics: Mapping[str, float] = {}
+        self.watch = Watch()
         self.model = Hatten(reader.size, recipe.model)
         self.model.set_words(torch.from_numpy(vectors), word_weights(reader))
         self.model.words.weight.requires_grad_(recipe.words.trained)
@@ -166,11 +170,24 @@ class HattenTask:
     # -- dev metrics ------------------------------------------------------------------------------------------
 
     def vectors(
-        self, model: nn.Module, world: World, citing: NDArray[np.int32], contexts: NDArray[np.int64] | None
+        self,
+        model: nn.Module,
+        world: World,
+        citing: NDArray[np.int32],
+        contexts: NDArray[np.int64] | None,
+        *,
+        blocks: Callable[[int], Iterable[slice]] | None = None,
     ) -> NDArray[np.float32]:
         """(n, d) vectors of queries, or of papers where no contexts are given; each rank computes its share.
 
         They lie in a temporary file; the ranks of a machine map one copy of all.
+
+        Args:
+            model: the model with its present weights.
+            world: who shares the work.
+            citing: (n,) papers, or the citing papers of contexts.
+            contexts: (n,) numbers of contexts; None: the papers themselves.
+            blocks: divides a number of documents; None: they are one block.
         """
         own = world.share(len(citing))
         share = scratch_numbers(own.start, own.stop)
@@ -192,7 +209,9 @@ class HattenTask:
 
         dimension = self.recipe.model.dimension
         into = scratch_array((len(share), dimension), np.float32)
-        return one_copy(embed(model, documents, lengths, share, dimension, world.device, into=into), world)
+        for block in [slice(None)] if blocks is None else blocks(len(share)):
+            embed(model, documents, lengths, share[block], dimension, world.device, into=into[block])
+        return one_copy(into, world)
 
     def evaluate(self, model: nn.Module, world: World) -> dict[str, float]:
         """MRR and recall of the dev contexts, among all papers but the citing one."""
@@ -220,23 +239,35 @@ class HattenTask:
         settings = self.recipe.objective
         if not settings.mined:
             return
-        papers = self.vectors(model, world, scratch_numbers(0, self.texts.papers, np.int32), None)
-        own = world.share(len(self.gaps))
+
+        def blocks(what: str, total: int) -> Callable[[int], Iterable[slice]]:
+            return lambda count: self.watch.blocks(what, count, size=DOCUMENTS, total=total, world=world)
+
+        numbers, total = scratch_numbers(0, self.texts.papers, np.int32), len(self.gaps)
+        papers = self.vectors(model, world, numbers, None, blocks=blocks("mining: papers", len(numbers)))
+        own = world.share(total)
         contexts, citing = scratch_numbers(own.start, own.stop), self.gaps.citing[own]
         # A world of one: these are this rank's share already.
-        queries = self.vectors(model, World(device=world.device), citing, contexts)
+        alone, each = World(device=world.device), blocks("mining: contexts", total)
+        queries = self.vectors(model, alone, citing, contexts, blocks=each)
         rows, self.mining_metrics = mine(
             *(queries, citing if self._spares else contexts, papers, self.forbidden, settings.depth),
-            total=len(self.gaps),
+            total=total,
             settings=settings.search,
             world=world,
+            watch=self.watch,
         )
         # Each rank compares the words of its own contexts: that takes longer than to search them.
-        relevant = self.relevant(contexts, rows)
+        relevant = self.relevant(contexts, rows, world)
         self.mined_papers = MinedPapers(one_copy(rows, world), one_copy(relevant, world))
 
-    def relevant(self, contexts: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """(e, K) which of the papers mined for some contexts count as positives; none, unless a subclass decides."""
+    def relevant(
+        self,
+        contexts: NDArray[np.int64],
+        rows: NDArray[np.int32],
+        world: World,  # noqa: ARG002
+    ) -> NDArray[np.bool_]:
+        """(e, K) which of the papers mined for this rank's contexts are positives; none, unless a subclass decides."""
         return scratch_array((len(contexts), rows.shape[1]), bool)
 
     def mined(self) -> Mapping[str, Tensor]:

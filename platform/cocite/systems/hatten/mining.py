@@ -18,6 +18,7 @@ from cocite.corpus.csr import CSR
 from cocite.counting_sort import counting_sort
 from cocite.protocols import NO_ROW
 from cocite.text.fields import jaccard
+from cocite.training.engine.watch import Watch
 from cocite.training.engine.world import World
 from cocite.training.forbidden_negatives import ForbiddenNegatives
 from cocite.training.neighbour_search import NeighbourSearch, NeighbourSearchSettings, sampled
@@ -107,6 +108,7 @@ def mine(
     total: int | None = None,
     settings: NeighbourSearchSettings | None = None,
     world: World | None = None,
+    watch: Watch | None = None,
 ) -> tuple[NDArray[np.int32], Mapping[str, float]]:
     """The nearest papers of each query that are not forbidden. All ranks call it together.
 
@@ -119,6 +121,7 @@ def mine(
         total: how many queries all ranks have; None: these.
         settings: when the search is exhaustive.
         world: the processes that share the queries.
+        watch: whom this tells and asks between blocks of :data:`BLOCK` queries.
 
     Returns:
         (E, depth) papers, padded with ``NO_ROW``, and what a training logs of the search.
@@ -146,8 +149,8 @@ def mine(
         latest=forbidden.latest(rows),
         years=years,
     )
-    for start in range(0, len(queries), BLOCK):
-        block = slice(start, start + BLOCK)
+    watch = watch or Watch()
+    for block in watch.blocks("mining: nearest papers", len(queries), size=BLOCK, total=total, world=world):
         asked = numbers[block]
         own = forbidden.own(asked)
         # The search itself leaves out the citing paper and the years that are forbidden. Only cited papers remain to be

@@ -12,6 +12,7 @@ from cocite.systems.hatten.base_task import HattenTask, to_device
 from cocite.systems.hatten.examples import Batch, Sample
 from cocite.systems.hatten.losses import triplet_losses
 from cocite.systems.hatten.mining import most_overlapping
+from cocite.training.engine.world import World
 
 BLOCK = 4096
 """Queries whose mined papers are compared with them at a time."""
@@ -47,20 +48,21 @@ class TripletTask(HattenTask):
         True
     """
 
-    def relevant(self, contexts: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.bool_]:
+    def relevant(
+        self, contexts: NDArray[np.int64], rows: NDArray[np.int32], world: World
+    ) -> NDArray[np.bool_]:
         """(e, K) the mined papers whose words overlap most with the query's, context included."""
         texts, share = self.texts, self.recipe.objective.overlap
         result = scratch_array(rows.shape, bool)
-        for start in range(0, len(rows), BLOCK):
-            block, numbers = rows[start : start + BLOCK], contexts[start : start + BLOCK]
+        total = len(self.gaps)
+        for part in self.watch.blocks("mining: words", len(rows), size=BLOCK, total=total, world=world):
+            block, numbers = rows[part], contexts[part]
             queries = texts.words(texts.parts_of_queries(self.gaps.citing[numbers], numbers))
             # Only the papers that this block names: the words of all papers would take a hundred times the room.
             named = np.unique(block[block != NO_ROW])
             papers = texts.words(texts.parts_of_papers(named))
             local = np.where(block == NO_ROW, NO_ROW, np.searchsorted(named, block)).astype(np.int32)
-            result[start : start + len(block)] = most_overlapping(
-                local, queries, papers, self.reader.size, share
-            )
+            result[part] = most_overlapping(local, queries, papers, self.reader.size, share)
         return result
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:

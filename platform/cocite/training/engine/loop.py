@@ -10,23 +10,24 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from cocite.errors import CociteError, StoppedError
+from cocite.errors import CociteError
 from cocite.training.engine import checkpoints
+from cocite.training.engine.accumulating import accumulated_step
 from cocite.training.engine.backends import Backend, make_backend
-from cocite.training.engine.backends.base import Work
 from cocite.training.engine.batches import EpochPlan, Piece
 from cocite.training.engine.checkpoints import Progress, Saved
-from cocite.training.engine.contrastive import contrastive_step, wide
+from cocite.training.engine.contrastive import contrastive_step
 from cocite.training.engine.loader import pinned, prepared, to_device
-from cocite.training.engine.meter import Meter
+from cocite.training.engine.meter import Meter, check_number
 from cocite.training.engine.mining import Mining
 from cocite.training.engine.preparation import prepare
 from cocite.training.engine.result import TrainResult
@@ -35,7 +36,8 @@ from cocite.training.engine.schedule import rate_factor
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.stores import Store
 from cocite.training.engine.task import ContrastiveTask, EpochTask, GroupedTask, TrainTask
-from cocite.training.engine.wishes import Wishes
+from cocite.training.engine.watch import InterruptedWorkError, Watch, looking
+from cocite.training.engine.wishes import Wishes, stopped
 from cocite.training.engine.world import World
 
 Log = Callable[[dict[str, float], int], None]
@@ -58,6 +60,7 @@ def train(
     log: Log = ignore_progress,
     advance: Advance = ignore_progress,
     stage: Callable[[str], None] = ignore_progress,
+    mining: Watch | None = None,
     wishes: Wishes | None = None,
 ) -> TrainResult:
     """Train a model; every rank calls it, with the same task and settings.
@@ -77,7 +80,8 @@ def train(
             ``loss``, ``learning_rate``, ``gradient_norm``, ``tokens_per_second``, ``mfu``, ``epoch``; those of mining.
         advance: called after each step.
         stage: receives, on rank 0, a description of what a :class:`~.task.PreparedTask` prepares.
-        wishes: ask for a checkpoint or the end, on any rank, and are granted after a step.
+        mining: receives, on rank 0, how far a :class:`~.watch.WatchedTask` is that mines.
+        wishes: ask for a checkpoint or the end, on any rank, and are granted after a step or between blocks of mining.
 
     Raises:
         ConfigError: the settings ask for what the model, the backend or this world cannot do.
@@ -98,7 +102,8 @@ def train(
         ('done', True)
     """
     prepare(task, world, store, fingerprint, stage if world.first else ignore_progress)
-    return _Training(task, settings, world, store, fingerprint, log, advance, wishes or Wishes()).run()
+    told = mining if mining is not None and world.first else Watch()
+    return _Training(task, settings, world, store, fingerprint, log, advance, told, wishes or Wishes()).run()
 
 
 class _Training:
@@ -119,6 +124,7 @@ class _Training:
         fingerprint: str,
         log: Log,
         advance: Advance,
+        mining: Watch,
         wishes: Wishes,
     ) -> None:
         self.task, self.settings, self.world = task, settings, world
@@ -129,6 +135,7 @@ class _Training:
         self.saved_step, self.saved_at = 0, 0.0
         self.wishes = wishes
         self.saver = Saver(store.world if store is not None else world)
+        self.watch = replace(mining, look=looking(wishes, world, self._is_saved))
         self.mining, self.meter = Mining(task, settings), Meter(world, settings)
 
     def run(self) -> TrainResult:
@@ -147,7 +154,7 @@ class _Training:
             reason = self._why_over() or "done"
             if self.progress.evaluated != self.progress.step:
                 self._evaluate()
-            if self.saved_step != self.progress.step:
+            if not self._is_saved():
                 self._save()
             self.saver.finish()
         finally:
@@ -158,6 +165,10 @@ class _Training:
         self.world.barrier()
         p = self.progress
         return TrainResult(p.step, p.best_step, p.best, p.last, p.start, self._clock(), p.tokens, reason)
+
+    def _is_saved(self) -> bool:
+        """Whether there is a checkpoint of the present step, or nothing was trained."""
+        return self.saved_step == self.progress.step
 
     def _clock(self) -> float:
         """Seconds that the training has taken so far, resumed parts together."""
@@ -206,9 +217,8 @@ class _Training:
         p = self.progress
         while True:
             # Refreshed before the lengths are asked for: what is mined may decide which examples there are.
-            if self.mining.is_due(p):
-                with self.meter.paused(), self.backend.whole() as model:
-                    self.mining.refresh(model, self.world, p.step, self.log)
+            while self.mining.is_due(p) and not self._mine():
+                pass
             if p.position == 0:
                 self.plan = self._plan()
                 p.total = p.total or self.settings.steps or self.settings.epochs * self.plan.steps
@@ -218,6 +228,24 @@ class _Training:
                 ahead = min(ahead, every - p.step % every)
             if not self._steps(ahead) or p.position == 0:
                 return
+
+    def _mine(self) -> bool:
+        """Mine anew; False: it was left for a checkpoint, after which it begins again."""
+        try:
+            with self.meter.paused(), self.backend.whole() as model:
+                self.mining.refresh(model, self.world, self.progress.step, self.log, self.watch)
+        except InterruptedWorkError:
+            if not self._is_saved():
+                self._save()
+            if self.world.any_of([self.wishes.stopping])[0]:
+                self._stop("while mining after step")
+            return False
+        return True
+
+    def _stop(self, when: str) -> None:
+        """End the training, whose last checkpoint is of the present step."""
+        self.saver.finish()
+        raise stopped(when, self.progress.step, kept=self.store is not None and self.progress.step > 0)
 
     def _steps(self, count: int) -> bool:
         """Take some steps of the present epoch; False: training is over."""
@@ -246,17 +274,15 @@ class _Training:
 
     def _look_around(self) -> tuple[bool, bool]:
         """Whether a checkpoint is due whatever the step, and whether the end is wished for; sees to the clock, too."""
-        p, s, world = self.progress, self.settings, self.world
+        s, world = self.settings, self.world
         # Clocks differ between ranks, and all must take the same number of steps: rank 0's decides. Any rank's wish
         # counts.
         clock = self._clock() if world.first else 0.0
         late = s.minutes is not None and clock >= 60 * s.minutes
         due = s.checkpoint_minutes is not None and clock >= self.saved_at + 60 * s.checkpoint_minutes
-        asked = [late, due or self.wishes.take_save(), self.wishes.stopping]
-        if world.size > 1:
-            asked = (world.sum(torch.tensor(asked, dtype=torch.int32, device=world.device)) > 0).tolist()
+        asked = world.any_of([late, due or self.wishes.take_save(), self.wishes.stopping])
         self.late = asked[0]
-        return asked[1] and self.saved_step != p.step, asked[2]
+        return asked[1] and not self._is_saved(), asked[2]
 
     def _step(self, batches: list[Any], shares: list[list[Piece]]) -> None:
         """One optimizer step, and what is due after it.
@@ -271,15 +297,15 @@ class _Training:
         if isinstance(self.task, ContrastiveTask):
             loss = contrastive_step(self.task, self.backend, world, batches, shares, p.epoch, self._seed)
         else:
-            loss = self._accumulate(batches, mine, len(examples))
+            loss = accumulated_step(self.task, self.backend, world, batches, mine, len(examples), self._seed)
         value = float(loss)
         # Before the step: the weights and the last checkpoint must not take in what is no number.
-        self._check(value, "loss")
+        check_number(value, "loss", p.step)
         schedule = self.settings.schedule
         share = rate_factor(schedule, p.step, p.total) * schedule.plateau**p.plateaus
         rate = self.settings.optimizer.learning_rate * share
         norm = self.backend.step(rate)
-        self._check(norm, "gradient")
+        check_number(norm, "gradient", p.step)
         p.tokens += (tokens := int(self.plan.lengths[examples].sum()))
         flops = sum(self.task.flops(b) for b, piece in zip(batches, mine, strict=True) if piece.counted)
         p.step, p.position = p.step + 1, p.position + 1
@@ -292,40 +318,11 @@ class _Training:
         self.advance(1)
         self._after()
 
-    def _accumulate(self, batches: list[Any], pieces: list[Piece], size: int) -> Tensor:
-        """Add up the gradients of a step; returns the mean loss over its examples."""
-        total = torch.zeros((), device=self.world.device)
-        for number, (batch, piece) in enumerate(zip(batches, pieces, strict=True)):
-            self._seed(number)
-            # The backend averages over ranks, so that each example ends with a weight of 1 / size.
-            weight = self.world.size / size if piece.counted else 0.0
-            total += self.backend.backward(
-                self._loss(batch, len(piece.examples), weight), last=number + 1 == len(pieces)
-            )
-        return self.world.sum(total) / self.world.size
-
-    def _loss(self, batch: Any, count: int, weight: float) -> Work:
-        def work(model: nn.Module) -> Tensor:
-            losses = self.task.loss(model, batch)
-            if losses.shape != (count,):
-                raise ValueError(f"a batch of {count} examples has losses of shape {tuple(losses.shape)}")
-            return wide(losses).sum() * weight
-
-        return work
-
     def _seed(self, number: int) -> None:
         """Random numbers of a pass: a function of seed, step, rank and the pass's number."""
         # A function of the step rather than of a running generator, so that a resumed training draws the same.
         key = [self.settings.seed, self.progress.step, self.world.rank, number]
         torch.manual_seed(int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> np.uint64(1)))
-
-    def _check(self, value: float, what: str) -> None:
-        if not math.isfinite(value):
-            raise CociteError(
-                f"the {what} became {value} in step {self.progress.step + 1}",
-                where="training",
-                hint="lower optimizer.learning_rate or set optimizer.clip; the last checkpoint is as it was",
-            )
 
     def _after(self) -> None:
         """Evaluate and save, where that is due."""
@@ -337,13 +334,7 @@ class _Training:
         if due or stopping or (p.step % s.checkpoint_every == 0 if s.checkpoint_every else evaluated):
             self._save()
         if stopping:
-            self.saver.finish()
-            kept = "its checkpoint is kept" if self.store is not None else "nothing was kept"
-            raise StoppedError(
-                f"stopped after step {p.step}; {kept}",
-                where="training",
-                hint="pass --resume to go on from there",
-            )
+            self._stop("after step")
 
     def _evaluate(self) -> None:
         """Measure the dev metric, and keep the weights if they are the best so far."""

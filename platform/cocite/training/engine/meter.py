@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
 
+from cocite.errors import CociteError
 from cocite.training.engine.flops import peak_flops
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.world import World
@@ -77,3 +79,25 @@ class Meter:
             )
         self.clear()
         return result
+
+
+def check_number(value: float, what: str, step: int) -> None:
+    """Refuse a loss or a gradient that is no number.
+
+    Args:
+        value: of the next step.
+        what: it is.
+        step: steps taken.
+
+    Raises:
+        CociteError: it is none.
+
+    Example:
+        >>> check_number(0.5, "loss", 12)
+    """
+    if not math.isfinite(value):
+        raise CociteError(
+            f"the {what} became {value} in step {step + 1}",
+            where="training",
+            hint="lower optimizer.learning_rate or set optimizer.clip; the last checkpoint is as it was",
+        )

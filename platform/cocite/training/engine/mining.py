@@ -18,6 +18,7 @@ from cocite.training.engine.checkpoints import Progress, save_tensors
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.stores import Store, Write
 from cocite.training.engine.task import MiningTask, TrainTask
+from cocite.training.engine.watch import Watch, WatchedTask
 from cocite.training.engine.world import World
 
 FILE = "mined.safetensors"
@@ -58,9 +59,27 @@ class Mining:
         return progress.position == 0 and progress.epoch % self.settings.refresh_epochs == 0
 
     def refresh(
-        self, model: nn.Module, world: World, step: int, log: Callable[[dict[str, float], int], None]
+        self,
+        model: nn.Module,
+        world: World,
+        step: int,
+        log: Callable[[dict[str, float], int], None],
+        watch: Watch | None = None,
     ) -> None:
-        """Mine anew, and log the metrics of it, where there are any. All ranks call it together."""
+        """Mine anew, and log the metrics of it, where there are any. All ranks call it together.
+
+        Args:
+            model: the model with its present weights.
+            world: the processes that train together.
+            step: steps taken.
+            log: receives the metrics.
+            watch: whom a task that works in blocks tells and asks.
+
+        Raises:
+            InterruptedWorkError: something is wished for; the task has what it had before.
+        """
+        if watch is not None and isinstance(self.task, WatchedTask):
+            self.task.watch = watch
         self.task.refresh(model, world, step)
         self.step, self._kept = step, ""
         if isinstance(self.task, MiningTask) and self.task.mining_metrics:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from cocite.errors import StoppedError
+
 
 class Wishes:
     """Collects wishes; the loop grants them after the step that is being taken. Any rank's wish counts for all.
@@ -61,3 +63,22 @@ class Wishes:
             yield
         finally:
             signal.signal(signal.SIGTERM, before)
+
+
+def stopped(when: str, step: int, *, kept: bool) -> StoppedError:
+    """What a training raises that ends because that was wished for.
+
+    Args:
+        when: it ended, up to the word before the step.
+        step: of the last step.
+        kept: whether there is a checkpoint of it.
+
+    Example:
+        >>> print(stopped("after step", 7, kept=True))
+        training: stopped after step 7; its checkpoint is kept (pass --resume to go on from there)
+    """
+    return StoppedError(
+        f"stopped {when} {step}; {'its checkpoint is kept' if kept else 'nothing was kept'}",
+        where="training",
+        hint="pass --resume to go on from there",
+    )

@@ -106,6 +106,16 @@ class World:
             dist.all_reduce(value, group=self.group)
         return value
 
+    def any_of(self, flags: Sequence[bool]) -> list[bool]:
+        """Which of some flags is set on any rank; all ranks give equally many.
+
+        Example:
+            >>> World().any_of([True, False])
+            [True, False]
+        """
+        counts = self.sum(torch.tensor([int(flag) for flag in flags], dtype=torch.int32, device=self.device))
+        return [count > 0 for count in counts.tolist()]
+
     def concatenate(self, rows: Tensor) -> Tensor:
         """(R, ...) the rows of rank 0, then of rank 1, and so on; ranks may hold different numbers of rows."""
         if self.size == 1:
