@@ -113,6 +113,8 @@ class World:
             >>> World().any_of([True, False])
             [True, False]
         """
+        if self.size == 1:  # nothing is put on the device, which would have to be waited for
+            return list(flags)
         counts = self.sum(torch.tensor([int(flag) for flag in flags], dtype=torch.int32, device=self.device))
         return [count > 0 for count in counts.tolist()]
 
