@@ -17,7 +17,7 @@ from helpers.crossref_api import FakeCrossref, work
 from helpers.pdf_files import pdf_file
 from helpers.reference_styles import BIBLIOGRAPHY, style_of
 from helpers.word_files import add_runs, field_xml, zotero
-from helpers.zotero_api import FakeZotero, collection, group, item, served
+from helpers.zotero_api import FakePlugin, FakeZotero, collection, group, item, served
 from typer.testing import CliRunner
 
 from cocite.cli.recommend import app
@@ -311,10 +311,11 @@ def test_the_own_keys_of_zotero_are_written(
     paper.write_text("# Notes\n\nBLEU compares translations [@?], as in @mine.")
     [best, *_] = json.loads(call(paper, "--index", index, "--json"))["gaps"][0]["papers"]
     items = [
-        item("A", title=best["title"], extra="Citation Key: ourBest2002"),
+        item("A", title=best["title"]),
         item("B", title="Of another field", citationKey="mine"),
     ]
-    fake = FakeZotero({"groups": [group(17, "Lab")], "groups/17/items/top": items})
+    plugin = FakePlugin({"2:A": "ourBest2002"}, {1: "My Library", 2: "Lab"})
+    fake = FakeZotero({"groups": [group(17, "Lab")], "groups/17/items/top": items}, plugin=plugin)
     with served(fake):
         monkeypatch.setenv("COCITE_ZOTERO_PORT", str(fake.port))
         line = ("recommend", paper, "--index", index, "--bib", "zotero:groups/Lab", "--write", "--json")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import socket
 from typing import Any
 
 import pytest
-from helpers.zotero_api import FakeZotero, collection, group, item, served
+from helpers.zotero_api import FakePlugin, FakeZotero, collection, group, item, served
 
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.starter import starter_corpus
@@ -161,6 +160,34 @@ def test_citation_keys_are_those_of_zotero_or_of_better_bibtex(monkeypatch: pyte
     ]
 
 
+def test_keys_that_zotero_does_not_show_are_asked_of_better_bibtex(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = [
+        item("A", title="Own", citationKey="lee2019own"),
+        item("B", title="Not pinned"),
+        item("C", title="Pinned", extra="Citation Key: kimPinned2020"),
+        item("D", title="Unknown to it"),
+        item("E"),
+    ]
+    plugin = FakePlugin({"A": "other", "B": "parkNot2021", "E": "no_paper"})
+    with served(FakeZotero({"items/top": items}, plugin=plugin)) as fake:
+        monkeypatch.setenv("COCITE_ZOTERO_PORT", str(fake.port))
+        found = [(paper.id, paper.title) for paper in zotero_bibliography()]
+        assert [paper.id for paper in zotero_papers() if paper] == ["A", "B", "C", "D"]
+    assert found == [("lee2019own", "Own"), ("parkNot2021", "Not pinned"), ("kimPinned2020", "Pinned")]
+    assert [asked["params"] for asked in plugin.asked] == [[["B", "D"]]]
+
+
+def test_the_plugin_is_asked_for_keys_of_a_group_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeZotero(
+        {"groups": [group(4711, "Our Lab")], "groups/4711/items/top": [item("A", title="Not pinned")]},
+        plugin=FakePlugin({"3:A": "parkNot2021", "A": "mine"}, {1: "My Library", 3: "Our Lab"}),
+    )
+    with served(fake):
+        monkeypatch.setenv("COCITE_ZOTERO_PORT", str(fake.port))
+        for name in ("groups/our lab", "groups/4711"):
+            assert [paper.id for paper in zotero_bibliography(name)] == ["parkNot2021"]
+
+
 def test_a_bibliography_without_citation_keys_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with served(FakeZotero({"items/top": ITEMS})) as fake:
         monkeypatch.setenv("COCITE_ZOTERO_PORT", str(fake.port))
@@ -172,22 +199,6 @@ def test_a_library_has_a_greatest_number_of_items(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(zotero, "MAX_ITEMS", 2)
     with pytest.raises(InputError, match="Zotero: more than 2 top.*name a collection"):
         papers(monkeypatch, FakeZotero({"items/top": ITEMS[:3]}))
-
-
-def test_a_zotero_that_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.socket() as taken:  # bound and not listening
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
-        monkeypatch.setenv("COCITE_ZOTERO_PORT", str(port))
-        with pytest.raises(InputError, match=rf"Zotero: nothing answers at port {port}.*start Zotero"):
-            list(zotero_papers())
-
-
-@pytest.mark.parametrize("port", ["0", "65536", "-1", "no", "٣", "23119 "])
-def test_a_port_that_is_none(monkeypatch: pytest.MonkeyPatch, port: str) -> None:
-    monkeypatch.setenv("COCITE_ZOTERO_PORT", port)
-    with pytest.raises(InputError, match="COCITE_ZOTERO_PORT: must be a port"):
-        list(zotero_papers())
 
 
 def test_a_local_api_that_is_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,12 +217,6 @@ def test_an_answer_of_another_program(monkeypatch: pytest.MonkeyPatch, raw: byte
 def test_a_path_that_another_program_does_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="status 404 for users/0/items/top"):
         papers(monkeypatch, FakeZotero({}))
-
-
-def test_an_answer_has_a_greatest_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zotero, "MAX_ANSWER", 1000)
-    with pytest.raises(InputError, match="an answer has more than 0 MiB.*name a collection"):
-        papers(monkeypatch, FakeZotero({}, raw=b"[" + b" " * 2000 + b"]"))
 
 
 def test_an_item_of_any_values_is_read_or_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

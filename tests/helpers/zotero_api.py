@@ -1,9 +1,9 @@
-"""A server that answers as Zotero's local API does, with items in its documented form."""
+"""A server that answers as Zotero's local API does, and Better BibTeX beside it, in their documented forms."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -65,6 +65,41 @@ def group(number: int, name: str) -> dict[str, Any]:
 
 
 @dataclass
+class FakePlugin:
+    """Better BibTeX, by its JSON-RPC.
+
+    Attributes:
+        keys: key of an item, behind ``NUMBER:`` where it is in another library than the user's -> its citation key.
+        libraries: number of a library in this Zotero -> its name.
+        raw: what it answers instead.
+        asked: what it was asked.
+    """
+
+    keys: dict[str, Any]
+    libraries: dict[int, str] = field(default_factory=dict)
+    raw: bytes | None = None
+    asked: list[dict[str, Any]] = field(default_factory=list)
+
+    def answer(self, headers: Mapping[str, str], body: bytes) -> tuple[int, dict[str, str], bytes]:
+        """Status, headers and body."""
+        if headers.get("Content-Type") != "application/json":
+            return 400, {"Content-Type": "text/plain"}, b"Endpoint does not support content-type"
+        if self.raw is not None:
+            return 200, {"Content-Type": "application/json"}, self.raw
+        asked = json.loads(body)
+        self.asked.append(asked)
+        answer: dict[str, Any] = {"jsonrpc": "2.0", "id": asked["id"]}
+        match asked["method"], asked["params"]:
+            case "item.citationkey", [list(keys)]:
+                answer["result"] = {key: self.keys.get(key) for key in keys}
+            case "user.groups", []:
+                answer["result"] = [{"id": number, "name": name} for number, name in self.libraries.items()]
+            case _:
+                answer |= {"id": None, "error": {"code": -32601, "message": "Method not found"}}
+        return 200, {"Content-Type": "application/json"}, json.dumps(answer).encode()
+
+
+@dataclass
 class FakeZotero:
     """What the server has, and what it was asked.
 
@@ -75,6 +110,7 @@ class FakeZotero:
         raw: what it answers instead.
         asked: the requests' targets.
         port: it listens on.
+        plugin: None: it is not installed.
     """
 
     objects: dict[str, list[dict[str, Any]]]
@@ -83,6 +119,7 @@ class FakeZotero:
     raw: bytes | None = None
     asked: list[str] = field(default_factory=list)
     port: int = 0
+    plugin: FakePlugin | None = None
 
     def answer(self, target: str) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body."""
@@ -112,9 +149,17 @@ class FakeZotero:
             found = found[start : start + limit]
         return 200, headers, json.dumps(found, indent=4).encode()
 
+    def answer_post(
+        self, target: str, headers: Mapping[str, str], body: bytes
+    ) -> tuple[int, dict[str, str], bytes]:
+        """Status, headers and body."""
+        if self.plugin is None or target != "/better-bibtex/json-rpc":
+            return 404, {"Content-Type": "text/plain"}, b"No endpoint found"
+        return self.plugin.answer(headers, body)
+
 
 @contextmanager
 def served(fake: FakeZotero) -> Iterator[FakeZotero]:
     """Serve on a free port of the loopback interface."""
-    with answering(fake.answer) as fake.port:
+    with answering(fake.answer, fake.answer_post) as fake.port:
         yield fake

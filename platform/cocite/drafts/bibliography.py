@@ -16,7 +16,8 @@ from cocite.corpus.title_forms import normal_titles
 from cocite.drafts.draft import Draft
 from cocite.drafts.known_papers import KnownPapers
 from cocite.drafts.limits import MAX_BIB_BYTES
-from cocite.drafts.zotero import PREFIX, zotero_bibliography
+from cocite.drafts.zotero import zotero_bibliography
+from cocite.drafts.zotero_client import PREFIX
 from cocite.errors import InputError
 from cocite.protocols import NO_ROW
 

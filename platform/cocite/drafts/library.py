@@ -13,7 +13,8 @@ from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.drafts.bibliography import rows_of
 from cocite.drafts.paper_ids import paper_of_id, rows_of_papers
-from cocite.drafts.zotero import PREFIX, zotero_papers
+from cocite.drafts.zotero import zotero_papers
+from cocite.drafts.zotero_client import PREFIX
 from cocite.errors import InputError, NotFoundError
 from cocite.protocols import NO_ROW
 

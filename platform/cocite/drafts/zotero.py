@@ -1,7 +1,6 @@
 """The papers of a Zotero that runs on this machine, by its local API.
 
-Nothing but the loopback interface is asked, and no proxy. pyzotero, which speaks this API, requires a bibtexparser
-below 2, so the few paths that are needed are asked by httpx.
+pyzotero, which speaks this API, requires a bibtexparser below 2, so the few paths that are needed are asked by httpx.
 
 Source: https://www.zotero.org/support/dev/web_api/v3/basics and its page *Local API*. Versions of Zotero that know no
 ``limit`` answer with everything at once. Citation keys: https://retorque.re/zotero-better-bibtex/ says where they are.
@@ -10,34 +9,27 @@ Source: https://www.zotero.org/support/dev/web_api/v3/basics and its page *Local
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cocite.corpus.arxiv import arxiv_number
 from cocite.corpus.importers.values import FieldError, bare_doi, mapping, objects, text
 from cocite.corpus.records import ARXIV_DOI, PaperRecord
+from cocite.drafts.better_bibtex_rpc import is_key, plugin_keys
+from cocite.drafts.zotero_client import PREFIX, answer_of, zotero_client
 from cocite.errors import InputError, NotFoundError, nearest
 
 if TYPE_CHECKING:
     import httpx
 
-PREFIX = "zotero:"
-"""What names a library of Zotero instead of a file."""
 GROUPS = "groups/"
 """What names a group library instead of the user's own."""
-PORT = 23119
-"""Of the local API, unless the environment names another by ``COCITE_ZOTERO_PORT``."""
 PAGE = 100
 """Items of an answer, the most that the API gives."""
-MAX_ANSWER = 64 << 20
-"""Bytes of an answer, of a Zotero that answers with everything at once."""
 MAX_ITEMS = 100_000
 """Objects that are read of a library."""
-TIMEOUT = 60
-"""Seconds without a byte of an answer."""
 _NO_PAPER = {"attachment", "note", "annotation"}
 _VENUES = ("publicationTitle", "proceedingsTitle", "bookTitle", "conferenceName", "repository", "publisher")
 _YEAR = re.compile(r"\b\d{4}\b", re.ASCII)
@@ -47,81 +39,91 @@ _CITATION_KEY = re.compile(r"(?im)^citation[ _]?key:[ \t]*([^\s,{}]+)[ \t]*$")
 _SWITCH = "Allow other applications on this computer to communicate with Zotero"
 
 
+class _Place(NamedTuple):
+    """Where the items of a library or a collection are.
+
+    Attributes:
+        items: path below the API.
+        group: name of the group whose library has them; "" is the user's own.
+    """
+
+    items: str
+    group: str
+
+
 def zotero_papers(name: str = "") -> Iterator[PaperRecord | None]:
     """The papers of the user's library or of a group's, or of one collection without those within it.
-
-    Yields:
-        a paper whose id is the item's key; None for an item that cannot be read. Notes and attachments are none.
-    """
-    for item in _items(name):
-        yield _paper(item)
-
-
-def zotero_bibliography(name: str = "") -> Iterator[PaperRecord]:
-    """The papers of a library whose ids are the keys by which the user cites them; items without such a key are none.
-
-    Raises:
-        InputError: as of :func:`_items`, or no item has a citation key.
-    """
-    found = False
-    for item in _items(name):
-        key, paper = _citation_key(item), _paper(item)
-        if key and paper is not None:
-            found = True
-            yield replace(paper, id=key)
-    if not found:
-        raise InputError(
-            "no item has a citation key",
-            where=PREFIX + name,
-            hint="Zotero 8 has them, and Better BibTeX where they are pinned; or export a .bib and give that",
-        )
-
-
-def _items(name: str) -> Iterator[dict[str, Any]]:
-    """The items of a library or a collection but for notes and attachments.
 
     Args:
         name: name or key of a collection; "" is the whole library. ``groups/GROUP`` is the library of a group by its
             name or number, and ``groups/GROUP/COLLECTION`` a collection there.
+
+    Yields:
+        a paper whose id is the item's key; None for an item that cannot be read. Notes and attachments are none.
 
     Raises:
         InputError: Zotero does not run or its local API is switched off, an answer is none of the API, or several
             groups or collections have the name.
         NotFoundError: there is no such group or collection.
     """
-    import httpx
+    with zotero_client() as client:
+        for item in _items(client, _place(client, name)):
+            yield _paper(item)
 
-    # Zotero refuses other names than localhost and 127.0.0.1.
-    with httpx.Client(
-        base_url=f"http://127.0.0.1:{_port()}/api/",
-        headers={"Zotero-API-Version": "3", "Accept-Encoding": "identity"},
-        timeout=TIMEOUT,
-        trust_env=False,
-    ) as client:
-        library, collection, where = "users/0/", name, PREFIX
-        if name.startswith(GROUPS):
-            group, _, collection = name.removeprefix(GROUPS).partition("/")
-            library = f"groups/{_chosen(client, 'users/0/groups', 'id', group, PREFIX + GROUPS)}/"
-            where = f"{PREFIX}{GROUPS}{group}/"
-        collections = f"{library}collections"
-        within = (
-            f"collections/{_chosen(client, collections, 'key', collection, where)}/" if collection else ""
+
+def zotero_bibliography(name: str = "") -> Iterator[PaperRecord]:
+    """The papers of a library whose ids are the keys by which the user cites them; items without such a key are none.
+
+    Better BibTeX is asked for the keys of items that show none.
+
+    Raises:
+        InputError: as of :func:`zotero_papers`, Better BibTeX gives a strange answer, or no item has a citation key.
+        NotFoundError: there is no such group or collection.
+    """
+    with zotero_client() as client:
+        place = _place(client, name)
+        # Records have no abstracts, so the number of items bounds the memory.
+        read = [(_citation_key(item), paper) for item in _items(client, place) if (paper := _paper(item))]
+        hidden = plugin_keys(client, [paper.id for key, paper in read if not key], place.group)
+    found = False
+    for shown, paper in read:
+        if key := shown or hidden.get(paper.id, ""):
+            found = True
+            yield replace(paper, id=key)
+    if not found:
+        raise InputError(
+            "no item has a citation key",
+            where=PREFIX + name,
+            hint="Zotero 8 has them, and Better BibTeX where it is installed; or export a .bib and give that",
         )
-        for item in _pages(client, f"{library}{within}items/top"):
-            data = item.get("data")
-            if not isinstance(data, dict) or data.get("itemType") not in _NO_PAPER:
-                yield item
 
 
-def _port() -> int:
-    raw = os.environ.get("COCITE_ZOTERO_PORT") or str(PORT)
-    if not (raw.isascii() and raw.isdigit() and len(raw) < 6 and 0 < int(raw) < 1 << 16):
-        raise InputError(f"must be a port, not {raw!r}", where="COCITE_ZOTERO_PORT")
-    return int(raw)
+def _place(client: httpx.Client, name: str) -> _Place:
+    """Where the items of the library or collection are that a name means."""
+    library, group, collection, where = "users/0/", "", name, PREFIX
+    if name.startswith(GROUPS):
+        asked, _, collection = name.removeprefix(GROUPS).partition("/")
+        number, group = _chosen(client, "users/0/groups", "id", asked, PREFIX + GROUPS)
+        library, where = f"groups/{number}/", f"{PREFIX}{GROUPS}{asked}/"
+    within = ""
+    if collection:
+        within = f"collections/{_chosen(client, f'{library}collections', 'key', collection, where)[0]}/"
+    return _Place(f"{library}{within}items/top", group)
 
 
-def _chosen(client: httpx.Client, path: str, field: str, name: str, where: str) -> str:
-    """What identifies the object of a path that a name means, by its key or number or else by its name in any case."""
+def _items(client: httpx.Client, place: _Place) -> Iterator[dict[str, Any]]:
+    """The items of a place but for notes and attachments."""
+    for item in _pages(client, place.items):
+        data = item.get("data")
+        if not isinstance(data, dict) or data.get("itemType") not in _NO_PAPER:
+            yield item
+
+
+def _chosen(client: httpx.Client, path: str, field: str, name: str, where: str) -> tuple[str, str]:
+    """What identifies the object of a path that a name means, and its name.
+
+    A name means an object by its key or number, or else by its name in any case.
+    """
     try:
         names = {
             _key(item, field): text(mapping(item, "data"), "name") for item in _pages(client, path, field)
@@ -137,7 +139,7 @@ def _chosen(client: httpx.Client, path: str, field: str, name: str, where: str) 
     if len(keys) > 1:
         hint = f"name one by its key: {' or '.join(where + key for key in sorted(keys)[:10])}"
         raise InputError(f"{len(keys)} {noun} are called {name!r}", where=where + name, hint=hint)
-    return keys[0]
+    return keys[0], names[keys[0]]
 
 
 def _key(item: dict[str, Any], name: str) -> str:
@@ -178,39 +180,17 @@ def _pages(client: httpx.Client, path: str, name: str = "key") -> Iterator[dict[
 
 def _answer(client: httpx.Client, path: str, start: int) -> list[dict[str, Any]]:
     """The objects of one answer."""
-    import httpx
-
     asked: dict[str, str | int] = {"format": "json", "limit": PAGE, "start": start}
     asked |= {"sort": "dateAdded", "direction": "asc"}
-    body = bytearray()
-    try:
-        with client.stream("GET", path, params=asked) as response:
-            for piece in response.iter_bytes():
-                body += piece
-                if len(body) > MAX_ANSWER:
-                    raise InputError(
-                        f"an answer has more than {MAX_ANSWER >> 20} MiB",
-                        where="Zotero",
-                        hint=f"name a collection, as {PREFIX}NAME",
-                    )
-    except httpx.ConnectError as error:
-        raise InputError(
-            f"nothing answers at port {client.base_url.port} of this machine",
-            where="Zotero",
-            hint="start Zotero 7 or later; COCITE_ZOTERO_PORT names another port",
-        ) from error
-    except httpx.HTTPError as error:
-        raise InputError(
-            f"the answer broke off: {error or type(error).__name__}", where="Zotero", hint="try again"
-        ) from error
-    if response.status_code == 403:
+    status, body = answer_of(client, f"api/{path}", params=asked)
+    if status == 403:
         raise InputError(
             "its local API is switched off",
             where="Zotero",
             hint=f"switch on '{_SWITCH}' in its settings, under Advanced",
         )
-    if response.status_code != 200:
-        raise _strange(f"status {response.status_code} for {path}")
+    if status != 200:
+        raise _strange(f"status {status} for {path}")
     try:
         values = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -264,7 +244,7 @@ def _citation_key(item: dict[str, Any]) -> str:
         written = _CITATION_KEY.search(text(data, "extra")) if isinstance(data, dict) else None
     except FieldError:
         return ""
-    if own and not re.search(r"[\s,{}]", own):
+    if is_key(own):
         return own
     return written[1] if written else ""
 
