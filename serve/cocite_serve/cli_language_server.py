@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from cocite.cli.console import print_warnings
-from cocite.cli.options import CITE_KEYS_HELP, NoVerifyOption
+from cocite.cli.options import CiteKeysOption, NoVerifyOption
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -19,10 +19,7 @@ def language_server(
     model: Annotated[
         Path | None, typer.Option(help="The model folder; without one, the first stage alone ranks.")
     ] = None,
-    cite_keys: Annotated[
-        Literal["cocite", "better-bibtex"],
-        typer.Option(help=CITE_KEYS_HELP, show_default=False),
-    ] = "cocite",
+    cite_keys: CiteKeysOption = None,
     _no_verify: NoVerifyOption = False,
 ) -> None:
     """Complete citations in LaTeX and Markdown drafts, for the editor that started the command."""
@@ -32,4 +29,4 @@ def language_server(
 
     recommender = Recommender.load(model, index)
     print_warnings(*recommender.exclusion_notes)
-    run_stdio(DraftServer(Completer(recommender, cite_keys)))
+    run_stdio(DraftServer(Completer(recommender, cite_keys or "cocite")))

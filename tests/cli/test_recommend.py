@@ -134,6 +134,13 @@ def test_keys_of_better_bibtex(draft: Path, index: Path) -> None:
         call(draft, "--index", index, "--cite-keys", "better-bibtex")
 
 
+def test_keys_of_a_formula(draft: Path, index: Path) -> None:
+    call(draft, "--index", index, "--write", "--cite-keys", "authors(1).lower + '-' + shortyear")
+    assert "\\cite{sennrichetal-16}" in draft.with_name("paper-cited.tex").read_text()
+    with pytest.raises(InputError, match="^--cite-keys, character 8: cocite knows no function 'journal'"):
+        call(draft, "--index", index, "--write", "--cite-keys", "auth + journal")
+
+
 def test_the_new_references_are_written_in_the_form_that_a_name_says(
     draft: Path, index: Path, tmp_path: Path
 ) -> None:

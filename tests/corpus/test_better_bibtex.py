@@ -9,9 +9,14 @@ from helpers.odd_papers import of_real_shape
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cocite.corpus.better_bibtex import better_bibtex_key
+from cocite.corpus.better_bibtex import family_name, folded, title_words
 from cocite.corpus.bibtex import citation_keys
 from cocite.corpus.records import PaperRecord
+
+
+def key_of(paper: PaperRecord) -> str:
+    [key] = citation_keys([paper], form="better-bibtex")
+    return key
 
 
 @pytest.mark.parametrize(
@@ -56,7 +61,7 @@ from cocite.corpus.records import PaperRecord
     ],
 )
 def test_keys_that_are_known(author: str, title: str, year: int, key: str) -> None:
-    assert better_bibtex_key(PaperRecord("a", title, year=year, authors=(author,) if author else ())) == key
+    assert key_of(PaperRecord("a", title, year=year, authors=(author,) if author else ())) == key
 
 
 def test_a_key_used_before_gets_a_letter_whatever_its_case() -> None:
@@ -76,4 +81,11 @@ def test_keys_of_papers_of_real_shape_differ_and_are_plain() -> None:
 
 @given(st.text(), st.text())
 def test_any_texts_make_a_plain_key(author: str, title: str) -> None:
-    assert re.fullmatch(r"[A-Za-z0-9-]+", better_bibtex_key(PaperRecord("a", title, authors=(author,))))
+    assert re.fullmatch(r"[A-Za-z0-9-]+", key_of(PaperRecord("a", title, authors=(author,))))
+
+
+@given(st.text())
+def test_any_text_gives_plain_words_and_names(text: str) -> None:
+    assert all(re.fullmatch("[A-Za-z0-9]+", word) for word in title_words(text))
+    assert re.fullmatch(r"(?:[A-Za-z0-9-]+(?: [A-Za-z0-9-]+)*)?", family_name(text))
+    assert folded(text).isascii()

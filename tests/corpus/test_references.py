@@ -3,19 +3,18 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import get_args
 
 import pytest
 import rispy
 from helpers.odd_papers import of_real_shape
 
-from cocite.corpus.bibtex import KeyForm, citation_keys
+from cocite.corpus.bibtex import citation_keys
 from cocite.corpus.references import FORMS, form_of
 from cocite.errors import InputError
 
 
-@pytest.mark.parametrize("keys_as", get_args(KeyForm))
-def test_a_paper_has_one_key_in_every_form(keys_as: KeyForm) -> None:
+@pytest.mark.parametrize("keys_as", ["cocite", "better-bibtex", "authors(1) + year"])
+def test_a_paper_has_one_key_in_every_form(keys_as: str) -> None:
     papers = of_real_shape(50)
     written = {name: form.text(papers, keys_as) for name, form in FORMS.items()}
     keys = citation_keys(papers, form=keys_as)

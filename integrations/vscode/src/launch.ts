@@ -40,8 +40,9 @@ export function launchOf(settings: Settings, folder: string | undefined, home: s
   if (settings.model.trim()) {
     args.push("--model", at("cocite.model", settings.model));
   }
-  if (settings.citeKeys === "better-bibtex") {
-    args.push("--cite-keys", settings.citeKeys);
+  const form = settings.citeKeys.trim();
+  if (form && form !== "cocite") {
+    args.push("--cite-keys", form);
   }
   if (settings.noVerify) {
     args.push("--no-verify");

@@ -15,7 +15,11 @@ test("the settings become the options of the command", () => {
     ],
     cwd: "/paper",
   });
-  assert.deepEqual(launchOf({ ...NONE, index: "/i" }, undefined, "/h").args, ["language-server", "--index", "/i"]);
+  for (const citeKeys of ["cocite", " "]) {
+    assert.deepEqual(launchOf({ ...NONE, index: "/i", citeKeys }, undefined, "/h").args, ["language-server", "--index", "/i"]);
+  }
+  const formula = launchOf({ ...NONE, index: "/i", citeKeys: "auth.lower + year" }, undefined, "/h").args;
+  assert.deepEqual(formula.slice(3), ["--cite-keys", "auth.lower + year"]);
 });
 
 test("paths are of the open folder or of the home folder, and a name is looked for on the PATH", () => {

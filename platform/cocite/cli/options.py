@@ -66,6 +66,29 @@ NoVerifyOption = Annotated[
 ]
 """For a command that opens a corpus or an index. The option acts when it is parsed; its parameter is not read."""
 
+# -- citation keys --------------------------------------------------------------------------------------------
+
+
+def _key_form(value: str | None) -> str | None:
+    if value is not None:
+        from cocite.corpus.bibtex import formula_of
+
+        formula_of(value, "--cite-keys")
+    return value
+
+
+CiteKeysOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cite-keys",
+        metavar="FORM",
+        callback=_key_form,
+        help="Form of new keys: cocite, as vaswani2017attention, better-bibtex, as Better BibTeX makes them by "
+        "default: vaswaniAttentionAllYou2017, or a formula of Better BibTeX, as 'auth.lower + year' "
+        "[default: cocite].",
+    ),
+]
+
 # -- ranking --------------------------------------------------------------------------------------------------
 
 CandidatesOption = Annotated[
@@ -80,10 +103,6 @@ DepthOption = Annotated[int, typer.Option("--k", min=1, max=100_000, help="Paper
 QueryBatchOption = Annotated[
     int, typer.Option("--batch", min=1, max=4096, help="Queries ranked at a time; bounds the memory.")
 ]
-CITE_KEYS_HELP = (
-    "Form of new keys: as vaswani2017attention, or as Better BibTeX makes them by default: vaswaniAttentionAllYou2017 "
-    "[default: cocite]."
-)
 FORM_HELP = "Texts of a query that BM25 reads [default: the best ones for the query's kind]."
 RerankOption = Annotated[
     int | None,

@@ -10,7 +10,7 @@ import typer
 
 from cocite.cli.console import out, print_json, print_note, print_warnings, spinner
 from cocite.cli.locations import INPUT, with_local_paths
-from cocite.cli.options import CITE_KEYS_HELP, JsonOption, NoVerifyOption
+from cocite.cli.options import CiteKeysOption, JsonOption, NoVerifyOption
 from cocite.cli.recommend_checks import open_checked, require_draft, require_partners
 from cocite.cli.recommend_output import (
     complete_draft,
@@ -142,10 +142,7 @@ def recommend(
     in_place: Annotated[
         bool, typer.Option("--in-place", help="With --write: change the draft itself, in place of a copy.")
     ] = False,
-    cite_keys: Annotated[
-        Literal["cocite", "better-bibtex"] | None,
-        typer.Option(help=CITE_KEYS_HELP),
-    ] = None,
+    cite_keys: CiteKeysOption = None,
     references: Annotated[
         Path | None,
         typer.Option(

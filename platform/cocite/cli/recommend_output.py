@@ -10,7 +10,6 @@ from cocite.atomic_files import replace_file
 from cocite.cli.console import out, print_json, print_note
 
 if TYPE_CHECKING:
-    from cocite.corpus.bibtex import KeyForm
     from cocite.corpus.store import Corpus
     from cocite.drafts.advice import GapAdvice
     from cocite.drafts.bibliography import Bibliography
@@ -26,7 +25,7 @@ def complete_draft(
     gaps: Sequence[GapAdvice],
     bibliography: Bibliography,
     corpus: Corpus,
-    cite_keys: KeyForm,
+    cite_keys: str,
     style: ReferenceStyle | None,
 ) -> Completion:
     """Put the best paper into each gap: its key, or into a .docx its citation in a style of references."""

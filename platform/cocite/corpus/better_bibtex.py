@@ -1,4 +1,4 @@
-"""Citation keys as Better BibTeX for Zotero makes them by default: ``auth.lower + shorttitle(3,3) + year``.
+"""The words and names of which Better BibTeX for Zotero makes citation keys, in ASCII.
 
 Source: https://retorque.re/zotero-better-bibtex/citing/ and its default preferences. Better BibTeX transliterates words
 of other scripts by their language, which a corpus does not know: here they are left out.
@@ -10,10 +10,7 @@ import re
 import unicodedata
 
 from cocite.corpus.names import split_name
-from cocite.corpus.records import PaperRecord
 
-WORDS = 3
-"""Words of the title."""
 _SKIPPED = set(
     """
     a ab aboard about above across after against al along amid among an and anti around as at before behind below
@@ -34,32 +31,36 @@ _LETTERS = str.maketrans(
 """Letters that have no accent to take off."""
 
 
-def better_bibtex_key(paper: PaperRecord) -> str:
-    """Family name of the first author, the title's first three words that are not skipped, and the year, in ASCII.
+def title_words(title: str) -> list[str]:
+    """The words of a title that are not skipped, each of letters and digits.
 
     Example:
-        >>> authors = ("Ashish Vaswani", "Noam Shazeer")
-        >>> better_bibtex_key(PaperRecord("a", "Attention Is All You Need", year=2017, authors=authors))
-        'vaswaniAttentionAllYou2017'
+        >>> title_words("BERT: Pre-training of Deep Transformers")
+        ['BERT', 'Pretraining', 'Deep', 'Transformers']
     """
-    words = []
-    for word in _BETWEEN.split(_MARKUP.sub("", paper.title)):
-        # A hyphen joins: Pre-training is one word.
-        plain = re.sub(r"[^A-Za-z0-9]", "", _ascii(word))
-        if plain and plain.lower() not in _SKIPPED:
-            words.append(plain[0].upper() + plain[1:])
-        if len(words) == WORDS:
-            break
-    name = re.sub(r"[^a-z0-9-]", "", _ascii(_family(paper.authors[0])).lower()) if paper.authors else ""
-    return f"{name}{''.join(words)}{paper.year or ''}" or "anon"
+    # A hyphen joins: Pre-training is one word.
+    words = (re.sub(r"[^A-Za-z0-9]", "", folded(word)) for word in _BETWEEN.split(_MARKUP.sub("", title)))
+    return [word for word in words if word and word.lower() not in _SKIPPED]
 
 
-def _family(author: str) -> str:
-    """A family name with its particle, or the whole name of an organisation."""
+def family_name(author: str) -> str:
+    """A family name with its particle, or the whole name of an organisation: letters, digits, hyphens and spaces.
+
+    Example:
+        >>> family_name("Laurens van der Maaten"), family_name("Ann O'Connor")
+        ('van der Maaten', 'OConnor')
+    """
     spaced = " ".join(author.split())
     name = split_name(spaced)
-    return spaced if name is None else f"{name.particle} {name.family}"
+    family = spaced if name is None else f"{name.particle} {name.family}"
+    return " ".join(re.sub(r"[^A-Za-z0-9\s-]", "", folded(family)).split())
 
 
-def _ascii(text: str) -> str:
+def folded(text: str) -> str:
+    """A text in ASCII: letters without their accents, and nothing for those of other scripts.
+
+    Example:
+        >>> folded("Weiß-Øre")
+        'Weiss-Ore'
+    """
     return unicodedata.normalize("NFKD", text.translate(_LETTERS)).encode("ascii", "ignore").decode()

@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from functools import lru_cache
 
 import bibtexparser
 from bibtexparser.middlewares import default_unparse_stack
 from bibtexparser.model import Entry, Field
 
 from cocite.corpus.arxiv import preprint_of
-from cocite.corpus.better_bibtex import better_bibtex_key
+from cocite.corpus.key_formula import DEFAULT, KeyFormula
 from cocite.corpus.latex import MATH, to_latex
 from cocite.corpus.names import split_name
 from cocite.corpus.records import PaperRecord
 
-KeyForm = Literal["cocite", "better-bibtex"]
-"""How citation keys are made."""
+COCITE = "cocite"
+BETTER_BIBTEX = "better-bibtex"
+"""Names of the forms of citation keys; any other form is a formula."""
 _STOP = {"a", "an", "the", "on", "of", "for", "in", "to", "and", "with", "from", "by", "at"}
 _PROCEEDINGS = re.compile(
     r"(?i:proceedings|conference|workshop|symposium|meeting)|^[A-Z][A-Za-z-]*[A-Z][A-Za-z-]*$", re.A
@@ -38,29 +39,51 @@ def entries(papers: Sequence[PaperRecord], keys: Sequence[str] | None = None) ->
     return _write([_entry(paper, key) for paper, key in zip(papers, keys, strict=True)])
 
 
-def citation_keys(
-    papers: Sequence[PaperRecord], taken: Iterable[str] = (), form: KeyForm = "cocite"
-) -> list[str]:
+def citation_keys(papers: Sequence[PaperRecord], taken: Iterable[str] = (), form: str = COCITE) -> list[str]:
     """Keys that differ, and are not taken: a key used before gets a letter, as ``lee2019attentionb``.
 
     Args:
         papers: to name.
         taken: keys that stand for something else.
-        form: ``cocite``: by :func:`citation_key`; ``better-bibtex``: by :func:`better_bibtex_key`, where the second of
-            a key gets an ``a``, and keys differ in more than their case, as Better BibTeX has it.
+        form: ``cocite``: by :func:`citation_key`; ``better-bibtex``, or another formula of Better BibTeX: by
+            :class:`~cocite.corpus.key_formula.KeyFormula`, where the second of a key gets an ``a``, and keys differ in
+            more than their case, as Better BibTeX has it.
+
+    Raises:
+        InputError: the form is neither a name nor a formula that cocite knows.
+
+    Example:
+        >>> citation_keys([PaperRecord("a", "On Parsing", year=1999)] * 2, form="veryshorttitle.lower + year")
+        ['parsing1999', 'parsing1999a']
     """
-    is_better = form == "better-bibtex"
-    make, same = (better_bibtex_key, str.lower) if is_better else (citation_key, str)
+    formula = formula_of(form)
+    make, same = (formula.key, str.lower) if formula else (citation_key, str)
     used, keys = set(map(same, taken)), []
     for paper in papers:
         base = key = make(paper)
-        count = 0 if is_better else 1
+        count = 0 if formula else 1
         while same(key) in used:
             count += 1
             key = base + _letters(count)
         used.add(same(key))
         keys.append(key)
     return keys
+
+
+@lru_cache(maxsize=64)
+def formula_of(form: str, where: str = "formula") -> KeyFormula | None:
+    """The formula of a form of keys; None: ``cocite``.
+
+    Args:
+        form: as of :func:`citation_keys`.
+        where: for errors.
+
+    Raises:
+        InputError: it is neither a name nor a formula that cocite knows.
+    """
+    if form == COCITE:
+        return None
+    return KeyFormula.parse(DEFAULT if form == BETTER_BIBTEX else form, where)
 
 
 def citation_key(paper: PaperRecord) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cocite.corpus import bibtex, csl_json, ris
-from cocite.corpus.bibtex import KeyForm, citation_keys
+from cocite.corpus.bibtex import citation_keys
 from cocite.corpus.records import PaperRecord
 from cocite.errors import InputError
 
@@ -32,7 +32,7 @@ class ReferenceForm:
     suffix: str
     write: Callable[[Sequence[PaperRecord], Sequence[str]], str]
 
-    def text(self, papers: Sequence[PaperRecord], keys_as: KeyForm = "cocite") -> str:
+    def text(self, papers: Sequence[PaperRecord], keys_as: str = "cocite") -> str:
         """The text of several papers; the key of each is the same in every form of references.
 
         Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from cocite.corpus.bibtex import KeyForm, citation_keys
+from cocite.corpus.bibtex import citation_keys
 from cocite.corpus.records import PaperRecord
 
 
@@ -23,7 +23,7 @@ class CiteKeys:
         (['vaswani', 'lee1999parsingb'], ['lee1999parsingb'])
     """
 
-    def __init__(self, own: Mapping[str, str], taken: Iterable[str], form: KeyForm = "cocite") -> None:
+    def __init__(self, own: Mapping[str, str], taken: Iterable[str], form: str = "cocite") -> None:
         self._keys, self._form = dict(own), form
         self._taken = {*taken, *own.values()}
 

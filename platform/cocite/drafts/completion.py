@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cocite.corpus.bibtex import KeyForm, citation_keys, entries
+from cocite.corpus.bibtex import citation_keys, entries
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.drafts.advice import GapAdvice
@@ -95,7 +95,7 @@ def complete(
     advice: Sequence[GapAdvice],
     bibliography: Bibliography,
     corpus: Corpus,
-    keys_as: KeyForm = "cocite",
+    keys_as: str = "cocite",
 ) -> Completion:
     """Fill each gap with the key of its best paper: the author's own key, where the bibliography has the paper.
 

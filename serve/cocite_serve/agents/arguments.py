@@ -7,8 +7,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from cocite.config import Settings
-from cocite.corpus.bibtex import KeyForm
-from cocite_serve.http.query_fields import KEY_FORMS, STYLE_NAMES, StyleName
+from cocite_serve.http.query_fields import KEY_FORMS, STYLE_NAMES, KeyForm, StyleName
 from cocite_serve.settings import Limits
 
 LIMITS = Limits()

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cocite.corpus.bibtex import KeyForm, citation_keys
+from cocite.corpus.bibtex import citation_keys
 from cocite.corpus.records import PaperRecord
 from cocite.drafts.draft import Kind
 from cocite.pipeline.evidence import Evidence
@@ -80,7 +80,7 @@ class Completer:
         ('papineni2002bleu', True)
     """
 
-    def __init__(self, recommender: Recommender, keys_as: KeyForm = "cocite") -> None:
+    def __init__(self, recommender: Recommender, keys_as: str = "cocite") -> None:
         self.recommender, self._keys_as = recommender, keys_as
         self.files = ReferenceFiles(recommender.index.corpus)
         self._names = AuthorNames(recommender.index.corpus, recommender.index.alive)

@@ -7,12 +7,20 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, model_validator
 
-from cocite.corpus.bibtex import KeyForm
 from cocite.drafts.draft import Kind
 from cocite.drafts.limits import MAX_FILES, MAX_GAPS
 from cocite.drafts.style_names import DEFAULT_STYLE
 from cocite_serve.http.option_fields import RecommendOptions
-from cocite_serve.http.query_fields import GAP_EXAMPLE, KEY_FORMS, STYLE_NAMES, StyleName, Text, Whole, Year
+from cocite_serve.http.query_fields import (
+    GAP_EXAMPLE,
+    KEY_FORMS,
+    STYLE_NAMES,
+    KeyForm,
+    StyleName,
+    Text,
+    Whole,
+    Year,
+)
 from cocite_serve.http.schemas import PaperOut, Problem, RecommendResponse
 
 FileName = Annotated[str, StringConstraints(min_length=1, max_length=300)]

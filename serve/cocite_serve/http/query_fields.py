@@ -13,7 +13,10 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from cocite.corpus.bibtex import BETTER_BIBTEX, COCITE, formula_of
+from cocite.corpus.key_formula import MAX_CHARS
 from cocite.drafts.style_names import HINT, SHORT_NAMES, is_style
+from cocite.errors import InputError
 
 
 def _number(value: Any) -> Any:
@@ -26,6 +29,14 @@ def _number(value: Any) -> Any:
 def _style(value: str) -> str:
     if not is_style(value):
         raise ValueError(f"no style has this name; {HINT}")
+    return value
+
+
+def _keys(value: str) -> str:
+    try:
+        formula_of(value)
+    except InputError as error:
+        raise ValueError(str(error)) from error
     return value
 
 
@@ -42,6 +53,15 @@ StyleName = Annotated[
     WithJsonSchema({"type": "string", "maxLength": 200, "examples": [*SHORT_NAMES]}),
 ]
 """A style of CSL by its name."""
+KeyForm = Annotated[
+    str,
+    StringConstraints(max_length=MAX_CHARS),
+    AfterValidator(_keys),
+    WithJsonSchema(
+        {"type": "string", "maxLength": MAX_CHARS, "examples": [COCITE, BETTER_BIBTEX, "auth.lower + year"]}
+    ),
+]
+"""A form of citation keys by its name, or a formula."""
 Milliseconds = Annotated[Whole, Field(ge=1, le=86_400_000)]
 Year = Annotated[Whole, Field(ge=1000, le=2999)]
 Text = Annotated[str, StringConstraints(strip_whitespace=True)]
@@ -51,8 +71,9 @@ GAP_EXAMPLE = (
     "translation [CIT], while pretrained encoders changed most other tasks."
 )
 KEY_FORMS = (
-    "`cocite`, as `vaswani2017attention`, or `better-bibtex`, as Better BibTeX makes them by default: "
-    "`vaswaniAttentionAllYou2017`."
+    "`cocite`, as `vaswani2017attention`, `better-bibtex`, as Better BibTeX makes them by default: "
+    "`vaswaniAttentionAllYou2017`, or a formula of Better BibTeX: `auth`, `authors`, `shorttitle`, `veryshorttitle`, "
+    "`title`, `year`, `shortyear`, `.lower`, `.upper`, `.capitalize`, and texts in quotes, joined by `+`."
 )
 """The forms of citation keys, for the description of a field that chooses one."""
 STYLE_NAMES = (

@@ -10,14 +10,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from cocite.corpus.bibtex import KeyForm
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.references import FORMS, ReferenceForm
 from cocite.drafts.reference_styles import ReferenceStyle
 from cocite.drafts.style_names import DEFAULT_STYLE
 from cocite.errors import InputError
 from cocite_serve.http.openapi import refusals
-from cocite_serve.http.query_fields import KEY_FORMS, STYLE_NAMES, StyleName
+from cocite_serve.http.query_fields import KEY_FORMS, STYLE_NAMES, KeyForm, StyleName
 from cocite_serve.http.service import Service
 
 PLAIN = "text/plain"
@@ -41,7 +40,7 @@ def _add(router: APIRouter, service: Service, path: str, form: ReferenceForm) ->
         schema = {"type": "array", "items": {"type": "object"}}
     answer: dict[int | str, dict[str, Any]] = {200: {"content": {form.media_type: {"schema": schema}}}}
 
-    def written(ids: list[str], keys_as: KeyForm) -> Response:
+    def written(ids: list[str], keys_as: str) -> Response:
         papers = service.current().papers.records(ids)
         return Response(form.text(papers, keys_as), media_type=form.media_type)
 

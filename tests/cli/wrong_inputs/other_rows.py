@@ -493,7 +493,12 @@ RECOMMEND = [
         "--cite-keys",
         "--write",
     ),
-    wrong("unknown keys", "recommend {gap_txt} --index {index} --write --cite-keys mine", "'--cite-keys'"),
+    wrong(
+        "unknown keys",
+        "recommend {gap_txt} --index {index} --write --cite-keys mine",
+        "--cite-keys, character 1",
+        "'mine'",
+    ),
     wrong("a style of nothing", "recommend {gap_txt} --index {index} --write --style {page_xml}", "--style"),
     wrong("a missing style", "recommend {gap_txt} --index {index} --style none", "none", "some are acl"),
     wrong(

@@ -28,6 +28,7 @@ REFUSED: list[tuple[type[Settings], dict[str, Any], str]] = [
     (ExplainArguments, {"title": "a"}, "the key 'id' is missing"),
     (BibtexArguments, {"ids": []}, "ids: list should have at least 1 item"),
     (BibtexArguments, {"ids": ["a"] * 201}, "ids: list should have at most 200 items"),
+    (BibtexArguments, {"ids": ["a"], "cite_keys": "a" * 201}, "cite_keys: string should have at most 200"),
 ]
 
 

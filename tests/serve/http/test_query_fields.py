@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from cocite_serve.http.query_fields import QueryText
+from cocite_serve.http.query_fields import KeyForm, QueryText
 from cocite_serve.http.schemas import RecommendRequest
 
 
@@ -37,3 +37,13 @@ def test_a_number_is_a_number_in_json_too(field: str, value: object) -> None:
 
 def test_a_whole_number_may_be_written_with_a_point() -> None:
     assert RecommendRequest.model_validate({"title": "Parsing", "top_k": 5.0}).top_k == 5
+
+
+def test_a_form_of_keys_is_a_name_or_a_formula() -> None:
+    forms: TypeAdapter[str] = TypeAdapter(KeyForm)
+    for form in ("cocite", "better-bibtex", "auth.lower + year"):
+        assert forms.validate_python(form) == form
+    with pytest.raises(ValidationError, match="formula, character 1: cocite knows no function 'month'"):
+        forms.validate_python("month")
+    with pytest.raises(ValidationError, match="at most 200 characters"):
+        forms.validate_python("a" * 201)

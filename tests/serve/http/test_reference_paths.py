@@ -31,9 +31,14 @@ def test_keys_are_made_as_is_asked(backend: InProcess, path: str) -> None:
     assert both == FORMS[path].text(backend.papers.records(ids), "better-bibtex")
     assert "vaswaniAttentionAllYou2017" in both
     assert "vaswaniAttentionAllYou2017" in get(f"/v1/papers/{ids[0]}/{path}", params=asked).text
+    assert (
+        "vaswani-17"
+        in get(f"/v1/{path}", params={"id": ids, "cite_keys": "auth.lower + '-' + shortyear"}).text
+    )
     for full in (f"/v1/{path}", f"/v1/papers/{ids[0]}/{path}"):
         refused = get(full, params={"id": ids, "cite_keys": "bbt"})
         assert (refused.status_code, refused.json()["field"]) == (422, "query.cite_keys")
+        assert "formula, character 1: cocite knows no function 'bbt' (known: auth," in refused.json()["error"]
 
 
 def test_the_forms_are_what_their_parsers_read(backend: InProcess) -> None:
@@ -110,7 +115,8 @@ def test_the_description_tells_the_media_types(backend: InProcess) -> None:
             assert form.media_type in operation["responses"]["200"]["content"]
             assert form.name in operation["summary"]
             [forms] = [one["schema"] for one in operation["parameters"] if one["name"] == "cite_keys"]
-            assert (forms["enum"], forms["default"]) == (["cocite", "better-bibtex"], "cocite")
+            assert (forms["maxLength"], forms["default"]) == (200, "cocite")
+            assert forms["examples"] == ["cocite", "better-bibtex", "auth.lower + year"]
             assert "422" in operation["responses"]
     for full in ("/v1/formatted", "/v1/papers/{id}/formatted"):
         [style] = [one["schema"] for one in paths[full]["get"]["parameters"] if one["name"] == "style"]
