@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from helpers.sources import ROOT
 
 SOURCE = ROOT / "integrations" / "vscode"
 _NPM_S = 400
+_PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+"""Node and npm are those of this environment, where it has them."""
 _UNREACHABLE = re.compile(
     r"E(4|5)\d\d|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|E(NET|HOST)UNREACH|ETIMEDOUT|ERR_SOCKET|ENOTCACHED|EPROTO"
     r"|CERT|SELF_SIGNED|UNABLE_TO"
@@ -24,13 +27,13 @@ _UNREACHABLE = re.compile(
 def npm(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run npm in a folder."""
     return subprocess.run(
-        ["npm", *arguments],
+        [shutil.which("npm", path=_PATH) or "npm", *arguments],
         cwd=folder,
         capture_output=True,
         text=True,
         timeout=_NPM_S,
         stdin=subprocess.DEVNULL,
-        env={**os.environ, "NO_COLOR": "1"},
+        env={**os.environ, "PATH": _PATH, "NO_COLOR": "1"},
     )
 
 
@@ -40,7 +43,7 @@ def installed_copy(to: Path) -> Path:
     Skips the test where Node or npm is not installed, or the packages cannot be fetched.
     """
     for program in ("node", "npm"):
-        if shutil.which(program) is None:
+        if shutil.which(program, path=_PATH) is None:
             pytest.skip(f"{program} is not installed: the extension for VS Code is not built")
     folder = to / "integrations" / "vscode"
     unwanted = shutil.ignore_patterns("node_modules", "dist", "*.vsix")
