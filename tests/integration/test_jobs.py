@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from helpers.ray_head import Head, head
+from helpers.tiny_wheel import NAME, write_wheel
+from moto.server import ThreadedMotoServer
+from pyarrow import fs
 
 from cocite.artifacts import verify
 from cocite.corpus.builder import build
@@ -91,6 +96,53 @@ def test_a_file_of_queries_travels_and_is_ranked(cluster: Head, corpus: Corpus, 
     done = cluster.cocite("job", "submit", "rank", "--queries", "queries.jsonl", *places, folder=tmp_path)
     assert done.returncode == 0, done.stderr + done.stdout
     assert len((tmp_path / "run.trec").read_text().splitlines()) == 5
+
+
+def test_a_job_reads_and_writes_a_store_by_the_variables_that_it_is_given(
+    cluster: Head, corpus: Corpus, tmp_path: Path
+) -> None:
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    try:
+        store = "{}:{}".format(*server.get_host_and_port())
+        keys = {"access_key": "key", "secret_key": "s3cret", "region": "us-east-1"}
+        files = fs.S3FileSystem(**keys, endpoint_override=store, scheme="http", allow_bucket_creation=True)
+        files.create_dir("bucket")
+        with files.open_output_stream("bucket/queries.jsonl") as stream:
+            stream.write(json.dumps({"id": "q", "title": corpus.paper(3).title}).encode())
+        given = {
+            "AWS_ENDPOINT_URL": f"http://{store}",
+            "AWS_ACCESS_KEY_ID": "key",
+            "AWS_SECRET_ACCESS_KEY": "s3cret",
+            "AWS_DEFAULT_REGION": "us-east-1",
+        }
+        line = ["--queries", "s3://bucket/queries.jsonl", "--to", "s3://bucket/run.trec"]
+        line += ["--corpus", corpus.path, "--pipeline", "bm25", "--k", 5]
+        variables = (("--env", f"{name}={value}") for name, value in given.items())
+        done = cluster.cocite("job", "submit", "rank", *line, *chain.from_iterable(variables))
+        assert done.returncode == 0, done.stderr + done.stdout
+        assert "s3cret" not in done.stderr + done.stdout
+        with files.open_input_stream("bucket/run.trec") as stream:
+            assert len(stream.read().splitlines()) == 5
+    finally:
+        server.stop()
+
+
+@pytest.mark.skipif(
+    "COCITE_TEST_PIP" not in os.environ,
+    reason="Ray copies the whole environment, 3.4 GB, for a job's packages: set COCITE_TEST_PIP=1",
+)
+def test_a_job_has_the_packages_that_it_is_given(cluster: Head, corpus: Corpus, tmp_path: Path) -> None:
+    write_wheel(tmp_path, "good morning")
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text(f"--no-index\n--find-links {tmp_path}\n{NAME}\n")
+    (tmp_path / "queries.jsonl").write_text(json.dumps({"id": "q", "title": corpus.paper(3).title}) + "\n")
+    places = ["--corpus", corpus.path, "--to", tmp_path / "run.trec", "--pipeline", "bm25"]
+    line = ["rank", "--queries", "queries.jsonl", *places, "--pip", requirements]
+    done = cluster.cocite("job", "submit", *line, folder=tmp_path)
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert "good morning" in done.stdout
+    assert (tmp_path / "run.trec").is_file()
 
 
 def test_a_job_that_fails_ends_with_its_code_and_its_sentence(

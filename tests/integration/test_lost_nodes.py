@@ -14,11 +14,12 @@ from collections.abc import Iterator
 import pytest
 from helpers.machines import Machine
 from helpers.shared_nothing import Cluster, start_worker
-from helpers.stocked_cluster import CORPUS, MODEL, machines_of
+from helpers.stocked_cluster import CORPUS, INDEX, MODEL, QUERIES, machines_of
 
 pytestmark = pytest.mark.integration
 STEP_S = 600
 EMBED = f"embed {CORPUS} --model {MODEL} --on ray"
+RANK = f"rank --queries {QUERIES} --index {INDEX} --pipeline bm25 --to s3://bucket/late/run.trec"
 HATTEN = (
     "train hatten objective.bag_epochs=0 training.epochs=2 training.checkpoint_every=2 workers.count=[1,2] "
     f"workers.start_timeout=30 --corpus {CORPUS} --to s3://bucket/lost/model --no-track"
@@ -55,6 +56,19 @@ while sum(node["Alive"] for node in ray.nodes()) != {count}:
     assert waited.returncode == 0, waited.stderr
 
 
+def wait_until_pending(cluster: Cluster, job: str) -> None:
+    """Wait until the cluster has a job that waits for a node."""
+    deadline = time.monotonic() + STEP_S
+    while True:
+        listed = cluster.desk.run([sys.executable, "-m", "cocite", "job", "list", "--json"])
+        found = {each["id"]: each["status"] for each in json.loads(listed.stdout or "[]")}
+        if job in found:
+            assert found[job] == "PENDING"
+            return
+        assert time.monotonic() < deadline, listed.stderr
+        time.sleep(0.5)
+
+
 def test_a_machine_dies_and_the_others_make_its_parts(cluster: Cluster) -> None:
     whole = cluster.head.run(at(cluster, f"{EMBED} --to s3://bucket/whole/vectors"), timeout=STEP_S)
     assert whole.returncode == 0, whole.stderr
@@ -73,10 +87,15 @@ def test_a_machine_dies_and_the_others_make_its_parts(cluster: Cluster) -> None:
     assert refused.returncode == 2, refused.stderr
     assert "a worker needs 1 CPU, and no node has them" in " ".join(refused.stderr.split())
     running = cluster.head.start(at(cluster, f"{EMBED} --to s3://bucket/late/vectors --wait"))
+    # So does a job: Ray has nowhere to run its command, and does when the machine is there.
+    job = cluster.desk.start(f"exec {sys.executable} -m cocite job submit {RANK} --wait --name late")
+    wait_until_pending(cluster, "late")
     start_worker(cluster, 0)
-    _, err = running.communicate(timeout=STEP_S)
-    assert running.returncode == 0, err
+    for process in (running, job):
+        out, err = process.communicate(timeout=STEP_S)
+        assert process.returncode == 0, err + out
     assert cluster.files("late/vectors") == cluster.files("whole/vectors")
+    assert len(cluster.files("late/run.trec")["run.trec"].splitlines()) > 0
 
 
 def test_a_machine_dies_and_an_elastic_training_goes_on_with_one_worker(cluster: Cluster) -> None:

@@ -170,7 +170,7 @@ def parse_requirements(texts: Sequence[str]) -> list[str]:
     """Requirements of pip, given one by one or as files of requirements.
 
     Raises:
-        InputError: a text with a path is no file.
+        InputError: a text with a path is no file, or a file is no text, as a wheel is.
 
     Example:
         >>> parse_requirements(["s3fs>=2025.3"])
@@ -179,7 +179,15 @@ def parse_requirements(texts: Sequence[str]) -> list[str]:
     requirements: list[str] = []
     for text in texts:
         if Path(text).is_file():
-            lines = (line.partition(" #")[0].strip() for line in Path(text).read_text("utf-8").splitlines())
+            try:
+                content = Path(text).read_text("utf-8")
+            except UnicodeDecodeError as error:
+                raise InputError(
+                    f"{text!r} is no file of requirements",
+                    where="--pip",
+                    hint="write the URI of a wheel, which every machine sees, into such a file",
+                ) from error
+            lines = (line.partition(" #")[0].strip() for line in content.splitlines())
             requirements += [line for line in lines if line and not line.startswith("#")]
         elif "/" in text and "://" not in text:
             raise InputError(f"no file {text!r}", where="--pip", hint="name a file or a requirement")

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from helpers.tiny_wheel import write_wheel
 
 from cocite.errors import InputError
 from cocite_jobs.cluster.driver_resources import DriverResources
@@ -62,3 +63,7 @@ def test_a_file_of_requirements_is_read_without_its_comments(tmp_path: Path) -> 
     assert parse_requirements([str(tmp_path / "r.txt"), "x"]) == ["moto==5", "s3fs", "x"]
     with pytest.raises(InputError, match=r"--pip: no file './none.txt'"):
         parse_requirements(["./none.txt"])
+    with pytest.raises(
+        InputError, match=r"--pip: '.*\.whl' is no file of requirements \(write the URI of a wheel"
+    ):
+        parse_requirements([str(write_wheel(tmp_path, "good morning"))])
