@@ -37,8 +37,8 @@ from cocite.training.nearest_encoded import nearest_encoded
 
 BLOCK = 1 << 18
 """Examples whose lengths are added up at a time."""
-DOCUMENTS = 4096
-"""Documents that are read between two looks of a mining at what is wished."""
+DOCUMENTS = 512
+"""Documents that a CPU reads between two looks at what is wished; a GPU, which wants long passes, reads 4,096."""
 
 
 class HattenTask:
@@ -240,8 +240,10 @@ class HattenTask:
         if not settings.mined:
             return
 
+        size = DOCUMENTS if world.device.type == "cpu" else 8 * DOCUMENTS
+
         def blocks(what: str, total: int) -> Callable[[int], Iterable[slice]]:
-            return lambda count: self.watch.blocks(what, count, size=DOCUMENTS, total=total, world=world)
+            return lambda count: self.watch.blocks(what, count, size=size, total=total, world=world)
 
         numbers, total = scratch_numbers(0, self.texts.papers, np.int32), len(self.gaps)
         papers = self.vectors(model, world, numbers, None, blocks=blocks("mining: papers", len(numbers)))
