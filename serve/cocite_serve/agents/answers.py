@@ -63,7 +63,7 @@ class Answer(BaseModel):
         ['no-such-paper']
     """
 
-    unknown: list[str] = Field(default=[], description="Ids in `exclude` that the corpus does not have.")
+    unknown: list[str] = Field(default=[], description="What `exclude` names and the corpus does not have.")
     model_version: str = Field(description="Fingerprint of the model; empty without one.")
     index_version: str
 

@@ -24,6 +24,8 @@ Title = Annotated[str, StringConstraints(strip_whitespace=True, max_length=LIMIT
 Abstract = Annotated[str, StringConstraints(strip_whitespace=True, max_length=LIMITS.abstract_chars)]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=LIMITS.text_chars)]
 Year = Annotated[int, Field(ge=1000, le=2999)]
+EXCLUDE = "Papers not to recommend: ids of the corpus, DOIs, ids of arXiv, ACL, Semantic Scholar or OpenAlex."
+"""What the fields ``exclude`` hold."""
 Excluded = Annotated[list[Id], Field(max_length=LIMITS.exclude)]
 Seeds = Annotated[list[Id], Field(max_length=LIMITS.seeds)]
 
@@ -86,7 +88,7 @@ class RecommendArguments(SteeredArguments):
     top_k: int = Field(default=10, ge=1, le=MAX_PAPERS, description="Papers to return.")
     year_from: Year | None = Field(default=None, description="Only papers of this year or later.")
     year_to: Year | None = Field(default=None, description="Only papers of this year or earlier.")
-    exclude: Excluded = Field(default=[], description="Ids of papers not to recommend.")
+    exclude: Excluded = Field(default=[], description=EXCLUDE)
     abstracts: bool = Field(default=False, description="Whether to return the papers' abstracts.")
 
 
@@ -110,7 +112,7 @@ class FillGapsArguments(SteeredArguments):
         "with a classifier of such sentences has them.",
     )
     top_k: int = Field(default=3, ge=1, le=MAX_PAPERS_OF_GAP, description="Papers for each gap.")
-    exclude: Excluded = Field(default=[], description="Ids of papers not to recommend.")
+    exclude: Excluded = Field(default=[], description=EXCLUDE)
 
 
 class ExplainArguments(ManuscriptArguments):

@@ -228,7 +228,7 @@ class Tools:
 
     def _options(self, top_k: int, exclude: Sequence[str]) -> tuple[Options, list[str]]:
         """The options of a query, and the ids to exclude that are unknown."""
-        rows = self._papers.rows(exclude)
+        rows = self._papers.named(exclude)
         known = tuple(int(row) for row in rows if row >= 0)
         unknown = [id_ for id_, row in zip(exclude, rows, strict=True) if row < 0]
         return Options(top_k=top_k, depth=DEPTH, rerank=RERANK, exclude=known), unknown

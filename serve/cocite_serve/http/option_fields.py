@@ -53,22 +53,22 @@ class RecommendOptions(BaseModel):
     like: list[Text] = Field(
         default=[],
         description="Papers whose like is wanted, by ids of the corpus, DOIs, arXiv numbers, or ids of the ACL "
-        "Anthology or of Semantic Scholar, with or without their addresses: what they cite, what cites them, what is "
-        "cited together with them, and what is written like them comes first. They steer the list of a text, and of "
-        "each gap of a draft; `/v1/recommend` needs no text with them. They are not returned themselves. One that the "
-        "corpus does not have is refused.",
+        "Anthology, of Semantic Scholar or of OpenAlex, with or without their addresses: what they cite, what cites "
+        "them, what is cited together with them, and what is written like them comes first. They steer the list of a "
+        "text, and of each gap of a draft; `/v1/recommend` needs no text with them. They are not returned themselves. "
+        "One that the corpus does not have is refused.",
     )
     dislike: list[Text] = Field(
         default=[],
         description="Papers whose like is not wanted, named as in `like`: they are not returned, and papers close to "
         "them come later. Together with a text, or with `like`.",
     )
-    exclude: list[Text] = Field(default=[], description="Ids of papers not to recommend.")
+    exclude: list[Text] = Field(default=[], description="Papers not to recommend, named as in `like`.")
     have: list[Text] = Field(
         default=[],
-        description="Papers that the author has: ids of the corpus, DOIs, arXiv numbers, ids of the ACL Anthology or "
-        "of Semantic Scholar. They are returned as others are; `in_library` of each paper says whether it is one of "
-        "them.",
+        description="Papers that the author has: ids of the corpus, DOIs, arXiv numbers, ids of the ACL Anthology, "
+        "of Semantic Scholar or of OpenAlex. They are returned as others are; `in_library` of each paper says whether "
+        "it is one of them.",
     )
     exclude_authors: list[Text] = Field(default=[], description="Recommend nothing by these authors.")
     evidence: StrictBool = Field(default=True, description="Whether to say why each paper is recommended.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,9 @@ from cocite.drafts.paper_ids import rows_of_ids
 from cocite.errors import NotFoundError
 from cocite.retrieval.index.versions import VersionedFolder, VersionLock
 from cocite.verification import open_verified_once
+
+_LISTS = 16
+"""Lists of ids whose rows are kept: each gap of a draft and each page of an answer asks for the same ones."""
 
 
 class Papers:
@@ -53,6 +56,8 @@ class Papers:
         self.alive = alive
         self.created = created
         self._lock, self._citing = lock, citing
+        # Of the corpus and not of self: a circle would keep the lock until it is collected.
+        self._look_up = lru_cache(_LISTS)(partial(_rows_of, corpus))
 
     @classmethod
     def open(cls, index: Path, version: str) -> Papers:
@@ -83,11 +88,11 @@ class Papers:
         return self._alive(self.corpus.find(ids))
 
     def named(self, ids: Sequence[str]) -> NDArray[np.int32]:
-        """Rows of papers by their ids, or by DOIs, arXiv, ACL or S2 ids; -1 for one that is unknown or removed.
+        """Rows of papers by ids, DOIs, or arXiv, ACL, S2 or OpenAlex ids; -1 for one that is unknown or removed.
 
         The first look at DOIs hashes those of all papers, which takes a while on millions.
         """
-        return self._alive(rows_of_ids(ids, self.corpus, scan=False))
+        return self._alive(self._look_up(tuple(ids)))
 
     def _alive(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
         return np.where((rows >= 0) & self.alive[rows], rows, -1).astype(np.int32)
@@ -104,3 +109,7 @@ class Papers:
         indptr = self.corpus.cited_by.indptr
         cited = np.asarray(rows, np.int64)
         return [int(count) for count in indptr[cited + 1] - indptr[cited]]
+
+
+def _rows_of(corpus: Corpus, ids: tuple[str, ...]) -> NDArray[np.int32]:
+    return rows_of_ids(ids, corpus, scan=False)

@@ -12,7 +12,7 @@ from cocite_serve.http.manuscript import NO_TEXT, Manuscript, manuscript_of
 from cocite_serve.http.pages import Page, digest
 from cocite_serve.http.problems import check_limits
 from cocite_serve.http.request_context import current
-from cocite_serve.http.request_seeds import await_seeds, has_text
+from cocite_serve.http.request_seeds import await_rows, await_seeds, has_text
 from cocite_serve.http.schemas import RecommendRequest, RecommendResponse
 from cocite_serve.http.service import Service
 from cocite_serve.settings import ServeSettings
@@ -57,7 +57,8 @@ async def recommend_for(
         backend = backend.holding(page.model, page.index)
     else:
         backend = backend.chosen(request.release, request.client or context.key or context.id)
-    rows = backend.papers.rows([*request.exclude, *cited])
+    left_out = [*request.exclude, *cited]
+    rows = await await_rows(left_out, backend.papers)
     query = to_query(manuscript, request, await await_seeds(request, backend.papers))
     options = _options(request, service.settings, rows)
     asked = digest(query, options)
@@ -88,7 +89,7 @@ async def recommend_for(
     if stamps is not backend:  # in whose index the same papers may be other rows
         asked = digest(
             to_query(manuscript, request, await await_seeds(request, stamps.papers, lenient=True)),
-            _options(request, service.settings, stamps.papers.rows([*request.exclude, *cited])),
+            _options(request, service.settings, await await_rows(left_out, stamps.papers)),
         )
     whole = not answer.token  # the papers behind those of two lists are no list
     if whole and len(response.papers) == options.top_k and end < min(options.depth, len(stamps.papers)):

@@ -1,10 +1,13 @@
-"""The papers that a request likes and dislikes, as rows of the index that answers it."""
+"""The papers that a request names, as rows of the index that answers it: those it likes, dislikes and leaves out."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cocite.errors import InputError
 from cocite.pipeline.seed_lists import checked_seeds
@@ -105,3 +108,19 @@ async def await_seeds(asked: SeedLists, papers: Papers, *, lenient: bool = False
     if not (asked.like or asked.dislike):
         return NO_SEEDS
     return await asyncio.to_thread(find_seeds, asked, papers, lenient=lenient)
+
+
+async def await_rows(ids: Sequence[str], papers: Papers) -> NDArray[np.int32]:
+    """(I,) rows of the papers that ids name, as in ``like``; -1 for one that the index does not have.
+
+    Ids of the corpus are found at once, others in a thread.
+
+    Args:
+        ids: of the corpus, or in another form.
+        papers: of the index.
+    """
+    rows = papers.rows(ids)
+    others = np.flatnonzero(rows < 0)
+    if len(others):
+        rows[others] = await asyncio.to_thread(papers.named, [ids[at] for at in others.tolist()])
+    return rows

@@ -231,7 +231,7 @@ class RecommendResponse(BaseModel):
         description="Whether the words of the text are much rarer in the corpus than those of its own papers, so that "
         "it may be of another field or language. False where the index does not know.",
     )
-    unknown: list[str] = Field(default=[], description="Ids in `exclude` that the corpus does not have.")
+    unknown: list[str] = Field(default=[], description="What `exclude` names and the corpus does not have.")
     warning: str | None = Field(
         default=None,
         description="Why the list says little about the text: it has no words, or no paper has anything in common with "

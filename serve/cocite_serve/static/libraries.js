@@ -1,18 +1,29 @@
 // Reads a library, as far as it takes to know its papers again: BibTeX, RIS, CSL-JSON, EndNote's XML, or a list of ids.
 
 /**
- * @typedef {{title: string, year: string, ids: string[], key?: string, source?: string}} Entry
- * Of a library; `ids`: what may hold a DOI, an arXiv number or an id of the ACL Anthology. One of BibTeX has its key, and
- * its own text as `source`.
+ * @typedef {{title: string, year: string, ids: string[], id?: string, key?: string, source?: string}} Entry
+ * Of a library; `ids`: what may hold a DOI, an arXiv number, an id of the ACL Anthology, or an address at Semantic Scholar
+ * or OpenAlex. A line of a list, as a paper of the corpus, has its `id`. One of BibTeX has its key, and its own text as
+ * `source`.
  */
+
+// As cocite/drafts/paper_ids.py has them.
+const S2 = /^(?:https?:\/\/)?(?:(?:www|api)\.)?semanticscholar\.org\/(?:p\/|(?:graph\/v1\/)?paper\/(?:[^/?#]*\/)?)?((?:CorpusId:)?\d{1,12}|[0-9a-f]{40})\/?(?:[?#].*)?$/i;
+const OPENALEX = /^(?:https?:\/\/)?(?:(?:www|api)\.)?openalex\.org\/(?:works\/)?(W\d+)\/?$/i;
+const CORPUS_ID = /^(?:CorpusId|S2): ?(\d{1,12})$/i;
+/** An id of a corpus in a list: one word, or a number of Semantic Scholar; a line of a text has more words. */
+const LISTED = /^(?:\S{1,512}|(?:CorpusId|S2): \d{1,12})$/i;
 
 /**
  * The names by which a paper is known again: its identifiers, and its title where that is long enough to tell it apart.
  * @param {Entry} entry @returns {string[]}
  */
-export function namesOf({ title, year, ids }) {
+export function namesOf({ title, year, ids, id: own = "" }) {
   const names = new Set();
+  if (own) names.add(`id ${own}`).add(`id ${CORPUS_ID.exec(own)?.[1] ?? own}`);
   for (const id of ids) {
+    const elsewhere = S2.exec(id.trim())?.[1].toLowerCase() ?? OPENALEX.exec(id.trim())?.[1].toUpperCase();
+    if (elsewhere) names.add(`id ${CORPUS_ID.exec(elsewhere)?.[1] ?? elsewhere}`);
     const text = id.trim().toLowerCase().replace(/^https?:\/\/(?:dx\.)?doi\.org\//, "").replace(/^doi:\s*/, "");
     const doi = /^10\.\d{4,9}\/\S+$/.exec(text)?.[0];
     if (doi) names.add(`doi ${doi}`);
@@ -160,5 +171,5 @@ function endnote(text) {
 /** An id on each line; lines that begin with # are remarks. */
 function list(text) {
   const lines = text.split(/\r?\n|\r/).map((line) => line.trim()).filter((line) => line && !line.startsWith("#"));
-  return lines.map((line) => ({ title: "", year: "", ids: [line] }));
+  return lines.map((line) => ({ title: "", year: "", ids: [line], id: LISTED.test(line) ? line : "" }));
 }

@@ -24,7 +24,7 @@ export const hasLibrary = () => library !== null;
 /** Whether a paper of the API is in the library. @param {{id: string, doi: string, title: string, year: number | null}} paper */
 export function isOwned(paper) {
   const { id, doi, title, year } = paper;
-  return library !== null && namesOf({ title, year: String(year ?? ""), ids: [id, doi ?? ""] }).some((name) => library.names.has(name));
+  return library !== null && namesOf({ title, year: String(year ?? ""), ids: [id, doi ?? ""], id }).some((name) => library.names.has(name));
 }
 
 /** Whether a file's name says that it is a library; a list of ids may be a draft by its name. @param {string} name */
@@ -34,8 +34,8 @@ function paint() {
   const papers = library?.count === 1 ? "1 paper" : `${library?.count.toLocaleString("en")} papers`;
   $("library_summary").textContent = library ? `My library: ${papers}` : "My library";
   $("library_says").textContent = library ? `${papers} of ${library.file} are marked where they are suggested.`
-    : "Choose what your reference manager exports (.bib, .ris, .json or EndNote’s .xml), or drop it on the page. Or choose a .txt with a DOI, "
-      + "arXiv or ACL id on each line. It stays in this browser until you press Clear.";
+    : "Choose what your reference manager exports (.bib, .ris, .json or EndNote’s .xml), or drop it on the page. Or choose a .txt with an "
+      + "id on each line: a DOI, or one of arXiv, the ACL Anthology, Semantic Scholar, OpenAlex or the corpus. It stays in this browser until you press Clear.";
   $("library_forget").hidden = !library;
   $("owned_pair").hidden = !library;
   if (!library) $("owned").value = "";
@@ -63,7 +63,7 @@ export async function takeLibrary(file) {
     const text = await decoded(file);
     const found = read(text, file.name);
     const entries = found.map(namesOf).filter((names) => names.length);
-    if (!entries.length) throw new Error(`The file ${file.name} has no ${kind === LIST ? "line with a DOI, arXiv or ACL id alone" : "entry with a title or a DOI"}.`);
+    if (!entries.length) throw new Error(`The file ${file.name} has no ${kind === LIST ? "line with an id alone" : "entry with a title or a DOI"}.`);
     if (entries.length > MOST_ENTRIES) throw new Error(`The file ${file.name} has more than ${MOST_ENTRIES.toLocaleString("en")} papers. Export a part of your library.`);
     const names = new Set(entries.flat());
     entriesHeld = found.filter(({ key }) => key);

@@ -84,20 +84,69 @@ def test_endnote_and_lists_are_known_by_their_identifiers_and_titles(page: Any) 
             [],
         ],
         [
-            ["doi 10.1000/abc"],
-            ["doi 10.18653/v1/p02-1040", "acl p02-1040"],
-            ["arxiv 1706.03762"],
-            ["acl 2020.acl-main.1"],
-            ["acl p02-1040"],
+            ["id 10.1000/ABC", "doi 10.1000/abc"],
+            [
+                "id https://doi.org/10.18653/v1/P02-1040",
+                "doi 10.18653/v1/p02-1040",
+                "acl p02-1040",
+            ],
+            ["id arXiv:1706.03762v5", "arxiv 1706.03762"],
+            ["id https://aclanthology.org/2020.acl-main.1/", "acl 2020.acl-main.1"],
+            ["id P02-1040", "acl p02-1040"],
             [],
         ],
     ]
+
+
+def test_ids_of_a_corpus_are_known_in_the_forms_in_which_they_are_listed(page: Any) -> None:
+    """As ``tests/drafts/test_library.py`` has them for the command."""
+    hash_ = "204e3073870fae3d05bcbc2f6a8e263d9b72e776"
+    listed = {
+        "vaswani2017attention": ["vaswani2017attention"],
+        "W2963403868": [
+            "W2963403868",
+            "https://openalex.org/W2963403868",
+            "api.openalex.org/works/w2963403868",
+        ],
+        "13756489": [
+            "13756489",
+            "CorpusId:13756489",
+            "S2: 13756489",
+            "https://api.semanticscholar.org/CorpusID:13756489",
+            "https://www.semanticscholar.org/p/13756489?x=1",
+        ],
+        hash_: [
+            hash_,
+            f"https://www.semanticscholar.org/paper/Attention-is-All/{hash_.upper()}",
+            f"https://api.semanticscholar.org/graph/v1/paper/{hash_}",
+        ],
+    }
+    listed["CorpusId:13756489"] = listed["S2:13756489"] = listed["13756489"]
+    found = page.evaluate(
+        """async (listed) => {
+          const { entriesOf, namesOf } = await import('/static/libraries.js');
+          return Object.entries(listed).flatMap(([id, lines]) => {
+            const paper = namesOf({ title: "", year: "", ids: [id], id });
+            return lines.filter((line) => !namesOf(entriesOf(line, "txt")[0]).some((name) => paper.includes(name)));
+          });
+        }""",
+        listed,
+    )
+    assert found == []
+    others = (
+        "vaswani2017\nW29634\nCorpusId:1375648\nhttps://example.org/CorpusID:13756489\nCorpusId:13756489 too"
+    )
+    names = page.evaluate(NAMES, [[others, "txt"]])[0]
+    assert not {name for each in names for name in each} & {f"id {id_}" for id_ in listed}
+    bib = "@misc{x, url = {https://api.semanticscholar.org/CorpusID:13756489}, volume = {W2963403868}}"
+    assert page.evaluate(NAMES, [[bib, "bib"]]) == [[["id 13756489"]]]
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
         ("refs.txt", "10.1000/none\nhttps://aclanthology.org/N19-1423/\nnot an id\n"),
+        ("ids.txt", "# the corpus' own\ndevlin2019bert\ndevlin2019\n"),
         (
             "refs.xml",
             "<xml><records><record><titles><title>BERT: Pre-training of Deep Bidirectional Transformers for Language "
@@ -162,7 +211,7 @@ def test_papers_of_the_library_are_marked_and_filtered_until_clear(page: Any) ->
         (
             "refs.txt",
             "On trees\n# 10.1000/1",
-            "The file refs.txt has no line with a DOI, arXiv or ACL id alone.",
+            "The file refs.txt has no line with an id alone.",
         ),
         ("refs.xml", "<xml><records>", "The file refs.xml is not valid XML. Export it anew as EndNote XML."),
         ("refs.xml", "<html><record/></html>", "The file refs.xml has no entry with a title or a DOI."),

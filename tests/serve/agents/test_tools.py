@@ -42,7 +42,10 @@ def test_years_and_excluded_papers_are_left_out(tools: Tools) -> None:
     assert papers
     assert all(paper.year is None or paper.year <= 2015 for paper in papers)
     first = papers[0].id
-    without = asked.model_copy(update={"exclude": [first, "no-such-paper"], "year_from": 2013})
+    [doi] = [paper.doi for paper in papers[:1]]
+    without = asked.model_copy(
+        update={"exclude": [f"https://doi.org/{doi}", "no-such-paper"], "year_from": 2013}
+    )
     answer = tools.recommend(without)
     assert answer.unknown == ["no-such-paper"]
     assert first not in [paper.id for paper in answer.papers]

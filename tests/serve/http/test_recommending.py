@@ -76,6 +76,23 @@ def test_options_of_a_request_are_those_of_the_library(backend: InProcess) -> No
     assert {"damped", "mmr"} <= found["papers"][0]["stages"].keys()
 
 
+def test_papers_are_left_out_by_their_ids_elsewhere(backend: InProcess) -> None:
+    corpus = backend.papers.corpus
+    papers = corpus.papers_at(range(len(corpus)))
+    arxiv = next(paper for paper in papers if paper.doi.lower().startswith("10.48550/arxiv."))
+    acl = next(paper for paper in papers if paper.doi.lower().startswith("10.18653/v1/"))
+    number, of_acl = arxiv.doi[len("10.48550/arXiv.") :], acl.doi[len("10.18653/v1/") :]
+    forms = {
+        arxiv.id: (arxiv.id, arxiv.doi, f"arXiv:{number}v2", f"https://arxiv.org/abs/{number}"),
+        acl.id: (acl.id, f"https://doi.org/{acl.doi}", of_acl, f"https://aclanthology.org/{of_acl}/"),
+    }
+    for id_, names in forms.items():
+        for name in names:
+            answer = ask(client(backend), exclude=["CorpusId:1", name, "W1"])
+            assert answer["unknown"] == ["CorpusId:1", "W1"]
+            assert backend.options.pop().exclude == (corpus.row(id_),), name
+
+
 def test_a_page_of_another_request_or_of_other_versions_is_refused(backend: InProcess) -> None:
     served = client(backend)
     page = ask(served, top_k=5)["next"]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from helpers.api_backend import InProcess, client
 
-from cocite_serve.http.request_seeds import Seeds, find_seeds
+from cocite.corpus.builder import build
+from cocite.corpus.records import PaperRecord
+from cocite_serve.http.papers import Papers
+from cocite_serve.http.request_seeds import Seeds, await_rows, find_seeds
 from cocite_serve.http.schemas import RecommendRequest
 
 TEXT = {"title": "Neural machine translation", "abstract": "We translate with recurrent networks."}
@@ -88,3 +94,29 @@ def test_another_index_may_lack_seeds(backend: InProcess) -> None:
     [id_] = some_ids(backend, 1)
     found = find_seeds(RecommendRequest(like=[id_, "gone"]), backend.papers, lenient=True)
     assert backend.papers.corpus.ids(found.like) == [id_]
+
+
+def test_papers_to_leave_out_are_named_in_every_form(tmp_path: Path) -> None:
+    records = [
+        PaperRecord("P02-1040", "BLEU: a Method"),
+        PaperRecord("W2963403868", "Attention Is All You Need", doi="10.48550/arXiv.1706.03762"),
+        PaperRecord("CorpusId:52967399", "BERT", doi="10.18653/v1/N19-1423"),
+        PaperRecord("0" * 40, "ELECTRA"),
+    ]
+    corpus = build(records, tmp_path / "corpus")
+    papers = Papers(corpus, np.ones(4, bool))
+    names = [
+        ("P02-1040", "P02-1040"),
+        ("https://aclanthology.org/P02-1040.pdf", "P02-1040"),
+        ("gone", ""),
+        ("https://openalex.org/W2963403868", "W2963403868"),
+        ("arXiv:1706.03762", "W2963403868"),
+        ("10.48550/ARXIV.1706.03762", "W2963403868"),
+        ("N19-1423", "CorpusId:52967399"),
+        ("S2:52967399", "CorpusId:52967399"),
+        ("https://www.semanticscholar.org/paper/ELECTRA/" + "0" * 40, "0" * 40),
+        ("10.1000/none", ""),
+    ]
+    rows = asyncio.run(await_rows([name for name, _ in names], papers))
+    assert [corpus.ids([row])[0] if row >= 0 else "" for row in rows] == [id_ for _, id_ in names]
+    assert asyncio.run(await_rows([], papers)).tolist() == []
