@@ -36,6 +36,12 @@ def test_one_call_is_the_recommender(index: Path, query: dict[str, object]) -> N
     assert "<table" in found._repr_html_()
 
 
+def test_a_paper_is_left_out_by_any_of_its_ids(index: Path) -> None:
+    own = cocite.recommend(index, title="Attention", exclude=["vaswani2017attention"], top_k=4)
+    assert cocite.recommend(index, title="Attention", exclude=["arXiv:1706.03762"], top_k=4) == own
+    assert cocite.recommend(index, title="Attention", top_k=4) != own
+
+
 def test_what_is_refused(index: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the query is empty"):
         cocite.recommend(index)

@@ -46,9 +46,9 @@ def recommend(
         year: of the manuscript: later papers are not recommended to it.
         authors: of the manuscript, as the corpus writes them.
         venue: where it is to appear.
-        exclude: ids of papers not to recommend.
-        like: ids of papers whose like is wanted, or their DOIs, arXiv, ACL or S2 ids; with them no text is needed.
-        dislike: of papers whose like is not wanted.
+        exclude: ids of papers not to recommend, or their DOIs, arXiv, ACL, S2 or OpenAlex ids.
+        like: as these, of papers whose like is wanted; with them no text is needed.
+        dislike: as these, of papers whose like is not wanted.
         top_k: papers returned, at least 1.
 
     Returns:
@@ -91,7 +91,7 @@ def recommend(
         year=year,
         authors=authors,
         venue=venue,
-        exclude=exclude,
+        exclude=own_ids(exclude, corpus),
         like=own_ids(like, corpus),
         dislike=own_ids(dislike, corpus),
     )
