@@ -1,10 +1,11 @@
 """The endpoint as applications of a Ray Serve config, for operators that deploy one, such as KubeRay's RayService.
 
-Such a config names :func:`stages` and :func:`gateways` as ``import_path``, and gives both the same ``args``: settings
-of :class:`~cocite_serve.settings.ServeSettings`. Host and port are those of the config itself. The applications' names
-must be those of :mod:`cocite_serve.replicas.names`. What is loaded stays: another version is another cluster, to which
-the operator moves the traffic. A release has to answer its golden queries before the gateways are made, so that one
-that is not sound ends as ``DEPLOY_FAILED``, and the operator leaves the traffic where it is.
+Such a config names :func:`stages` and :func:`gateways` as ``import_path``, and :func:`beside_stages` where there is a
+second release, and gives all the same ``args``: settings of :class:`~cocite_serve.settings.ServeSettings`. Host and
+port are those of the config itself. The applications' names must be those of :mod:`cocite_serve.replicas.names`. What
+is loaded stays: another version is another cluster, to which the operator moves the traffic. A release has to answer
+its golden queries before the gateways are made, so that one that is not sound ends as ``DEPLOY_FAILED``, and the
+operator leaves the traffic where it is. A second release that fails is left out, and a line of the log says why.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from cocite.errors import CociteError, ConfigError
-from cocite_serve.release import ReleaseSource
-from cocite_serve.replicas.names import STAGES, served_stages
+from cocite_serve.release import Release, ReleaseSource
+from cocite_serve.replicas.directions import Directions
+from cocite_serve.replicas.names import BESIDE, STAGES, served_stages
+from cocite_serve.rollouts.asked_stages import AskedStages
+from cocite_serve.rollouts.beside import beside_source
 from cocite_serve.rollouts.golden_trial import prove_stages
 from cocite_serve.settings import ServeSettings
 
@@ -36,17 +40,30 @@ def stages(args: dict[str, Any]) -> Application:
     Raises:
         InputError: a setting is wrong, or model and index are missing or do not fit.
     """
-    from cocite_serve.replicas.applications import stages_application
-
     settings = parse(args)
-    source = ReleaseSource(settings)
-    locked = source.lock(source.newest())
+    return _stages_of(ReleaseSource(settings), settings)
+
+
+def beside_stages(args: dict[str, Any]) -> Application:
+    """The stages of the release that ``beside`` names.
+
+    Args:
+        args: settings of the endpoint, as the config has them.
+
+    Raises:
+        ConfigError: they name no second release.
+        InputError: as :func:`stages`; or it has no vectors where the served release has some.
+    """
+    settings = parse(args)
+    source = beside_source(settings)
+    if source is None:
+        raise ConfigError("no second release is named: give beside.model or beside.index", where="args")
+    served = ReleaseSource(settings)
+    locked = served.lock(served.newest())
     try:
-        locked.release.check()
-        locked.release.warn_if_unproven(settings, LOG.warning)
-        return stages_application(locked.release, settings)
+        return _stages_of(source, settings, locked.release)
     finally:
-        locked.unlock()  # each replica locks what it opens
+        locked.unlock()
 
 
 def gateways(args: dict[str, Any]) -> Application:
@@ -60,26 +77,59 @@ def gateways(args: dict[str, Any]) -> Application:
         CociteError: the stages did not load, or not within ``watch.start_s``.
         RolloutError: their answers to golden queries are not those of a sound model.
     """
-    from ray import serve
-
     from cocite_serve.replicas.applications import gateway_application
 
     settings = parse(args)
     deadline = time.monotonic() + settings.watch.start_s
+    _wait_for(STAGES, deadline, settings)
+    served = served_stages()
+    prove_stages(served, None, settings, threading.Event())
+    beside = _proven_beside(served, deadline, settings) if settings.beside.is_named else ""
+    return gateway_application(settings, Directions(served, beside=beside))
+
+
+def _stages_of(source: ReleaseSource, settings: ServeSettings, served: Release | None = None) -> Application:
+    from cocite_serve.replicas.applications import stages_application
+
+    locked = source.lock(source.newest())
+    try:
+        locked.release.check(served)
+        locked.release.warn_if_unproven(settings, LOG.warning)
+        return stages_application(locked.release, settings)
+    finally:
+        locked.unlock()  # each replica locks what it opens
+
+
+def _wait_for(prefix: str, deadline: float, settings: ServeSettings) -> str:
+    """The application whose name begins so, as soon as it runs."""
+    from ray import serve
+
     while True:
-        apps = {name: app for name, app in serve.status().applications.items() if name.startswith(STAGES)}
-        statuses = {str(app.status.value) for app in apps.values()}
-        if "RUNNING" in statuses:
-            prove_stages(served_stages(), None, settings, threading.Event())
-            return gateway_application(settings)
-        if statuses & {"DEPLOY_FAILED", "UNHEALTHY"}:
+        apps = serve.status().applications
+        found: dict[str, str] = {
+            name: app.status.value for name, app in apps.items() if name.startswith(prefix)
+        }
+        if running := [name for name, status in found.items() if status == "RUNNING"]:
+            return running[0]
+        if {"DEPLOY_FAILED", "UNHEALTHY"}.intersection(found.values()):
             raise CociteError("the stages cannot be loaded", hint="their application's message says why")
         if time.monotonic() > deadline:
             raise CociteError(
                 f"the stages were not loaded within {settings.watch.start_s:g} s",
-                hint=f"does the config have an application whose name begins with {STAGES}?",
+                hint=f"does the config have an application whose name begins with {prefix}?",
             )
         time.sleep(WAIT_S)
+
+
+def _proven_beside(served: str, deadline: float, settings: ServeSettings) -> str:
+    """The application of the second release, if it has answered golden queries; its failures do not harm the first."""
+    try:
+        beside = _wait_for(BESIDE, deadline, settings)
+        prove_stages(beside, AskedStages.open(served, settings.watch.start_s), settings, threading.Event())
+    except (CociteError, TimeoutError) as error:
+        LOG.warning("cocite: no second release is loaded: %s", error)
+        return ""
+    return beside
 
 
 def parse(args: dict[str, Any]) -> ServeSettings:
@@ -93,9 +143,4 @@ def parse(args: dict[str, Any]) -> ServeSettings:
         ...
         cocite.errors.ConfigError: args: unknown key 'rerankr' (did you mean 'reranker'?)
     """
-    settings = ServeSettings.parse(args, where="args")
-    if settings.beside.is_named:
-        raise ConfigError(
-            "a second release is loaded by `cocite serve` alone, which watches it", where="args.beside"
-        )
-    return settings
+    return ServeSettings.parse(args, where="args")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from cocite.retrieval.index.snapshot import IndexSnapshot
 pytestmark = pytest.mark.integration
 START_S = 500
 """Seconds for a machine that does other things too; usually 45."""
+DEPLOY = ROOT / "docs" / "deploy.md"
 APPLICATIONS = "/api/serve/applications/"
 
 
@@ -34,8 +36,11 @@ def deploy(dashboard: httpx.Client, config: dict[str, Any]) -> None:
     answer.raise_for_status()
 
 
-def config(index: Path, port: int, model: Path | None = None) -> dict[str, Any]:
-    """The config of infra/kubernetes over another index and model, on another port of this machine."""
+def config(index: Path, port: int, model: Path | None = None, beside: Path | None = None) -> dict[str, Any]:
+    """The config of infra/kubernetes over another index and model, on another port of this machine.
+
+    ``beside`` is the index of a second release, whose application is the one of docs/deploy.md.
+    """
     service = yaml.safe_load((ROOT / "infra" / "kubernetes" / "serving" / "service.yaml").read_text())
     content = yaml.safe_load(service["spec"]["serveConfigV2"])
     content["http_options"] |= {"host": "127.0.0.1", "port": port}
@@ -48,6 +53,11 @@ def config(index: Path, port: int, model: Path | None = None) -> dict[str, Any]:
     for application in content["applications"]:
         assert application["args"].keys() == small.keys()
         application["args"] = small
+    if beside is not None:
+        small["beside"] = {"index": str(beside), "traffic": "shadow", "share": 1.0}
+        [block] = re.findall(r"```yaml\n( +- name: cocite-beside-1.*?)```", DEPLOY.read_text(), re.DOTALL)
+        [second] = yaml.safe_load(block.replace("*settings", "{}"))
+        content["applications"].append(second | {"args": small})
     return content  # type: ignore[no-any-return]
 
 
@@ -91,15 +101,24 @@ def test_the_applications_come_up_and_answer_with_their_shards_and_not_with_a_br
             assert not apps["cocite"]["deployments"]
             dashboard.delete(APPLICATIONS).raise_for_status()
 
-            deploy(dashboard, config(tmp_path / "index", port))
+            deploy(dashboard, config(tmp_path / "index", port, beside=tmp_path / "whole"))
             apps = settled(dashboard)
             statuses = {name: app["status"] for name, app in apps.items()}
             messages = {name: app["message"] for name, app in apps.items()}
-            assert statuses == {"cocite-stages-1": "RUNNING", "cocite": "RUNNING"}, messages
+            assert statuses == dict.fromkeys(("cocite-stages-1", "cocite-beside-1", "cocite"), "RUNNING"), (
+                messages
+            )
             deployments = apps["cocite-stages-1"]["deployments"].keys()
             assert deployments == {"Retriever", "Shard-1-of-2", "Shard-2-of-2"}
             body = {"context": "We measure the quality of translations with BLEU [CIT]."}
             answer = httpx.post(f"http://127.0.0.1:{port}/v1/recommend", json=body, timeout=120)
             assert answer.status_code == 200, answer.text
             assert answer.json()["shards"] == {"answered": 2, "of": 2, "missing": []}
+            second = httpx.post(
+                f"http://127.0.0.1:{port}/v1/recommend", json=body | {"release": "beside"}, timeout=120
+            )
+            assert second.status_code == 200, second.text
+            assert second.json()["release"] == "beside"
+            assert second.json()["shards"] is None
+            assert second.json()["papers"][0]["id"] == answer.json()["papers"][0]["id"]
             dashboard.delete(APPLICATIONS).raise_for_status()

@@ -20,9 +20,11 @@ from cocite.retrieval.index.versions import VersionedFolder
 from cocite_serve import serve_config
 from cocite_serve.one_process.handles import LocalHandle, from_threads
 from cocite_serve.release import Release
+from cocite_serve.replicas.directions import Directions
 from cocite_serve.replicas.stages import Reranker, Retriever
+from cocite_serve.rollouts.asked_stages import AskedStages
 from cocite_serve.rollouts.errors import RolloutError
-from cocite_serve.serve_config import gateways, stages
+from cocite_serve.serve_config import beside_stages, gateways, stages
 
 
 @pytest.fixture(scope="module")
@@ -118,9 +120,58 @@ def test_the_wait_has_an_end(index: Path, monkeypatch: pytest.MonkeyPatch) -> No
         gateways({"index": str(index), "watch": {"start_s": 0.01}})
 
 
-def test_a_second_release_is_not_loaded_by_a_config(index: Path) -> None:
-    for build in (stages, gateways):
-        with pytest.raises(
-            ConfigError, match="^args.beside: a second release is loaded by `cocite serve` alone"
-        ):
-            build({"index": str(index), "beside": {"index_version": "000001"}})
+@pytest.fixture(scope="module")
+def newer(index: Path) -> dict[str, Any]:
+    """Settings whose second release is another index."""
+    other = index.parent / "other"
+    IndexSnapshot.create(build_starter(index.parent / "again"), other)
+    return {"index": str(index), "beside": {"index": str(other), "traffic": "shadow"}}
+
+
+def test_the_second_releases_stages_are_those_of_the_other_index(newer: dict[str, Any]) -> None:
+    release = beside_stages(newer)._bound_deployment.init_args[0]
+    assert (str(release.index), release.index_version) == (newer["beside"]["index"], "000001")
+    assert str(stages(newer)._bound_deployment.init_args[0].index) == newer["index"]
+
+
+def test_a_second_release_has_to_be_named(index: Path) -> None:
+    with pytest.raises(
+        ConfigError, match="^args: no second release is named: give beside.model or beside.index"
+    ):
+        beside_stages({"index": str(index)})
+
+
+def test_the_gateways_know_a_second_release_that_answers(
+    newer: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proven: list[Any] = []
+    monkeypatch.setattr(serve_config, "prove_stages", lambda app, served, *_: proven.append((app, served)))
+    monkeypatch.setattr(AskedStages, "open", lambda app, _: f"asked {app}")
+    waited = say(
+        monkeypatch,
+        {"cocite-stages-1": "RUNNING", "cocite-beside-1": "DEPLOYING"},
+        {"cocite-stages-1": "RUNNING", "cocite-beside-1": "DEPLOYING"},
+        {"cocite-stages-1": "RUNNING", "cocite-beside-1": "DEPLOYING"},
+        {"cocite-stages-1": "RUNNING", "cocite-beside-1": "RUNNING"},
+    )
+    first = gateways(newer)._bound_deployment.init_args[1]
+    assert first == Directions("cocite-stages-1", beside="cocite-beside-1")
+    assert waited
+    assert proven == [("cocite-stages-1", None), ("cocite-beside-1", "asked cocite-stages-1")]
+
+
+@pytest.mark.parametrize("status", ["DEPLOY_FAILED", "RUNNING"])
+def test_a_second_release_that_fails_is_left_out(
+    status: str, newer: dict[str, Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def prove(app: str, *_: Any) -> None:
+        if app == "cocite-beside-1":
+            raise RolloutError("its scores are no numbers")
+
+    monkeypatch.setattr(serve_config, "prove_stages", prove)
+    monkeypatch.setattr(AskedStages, "open", lambda app, _: f"asked {app}")
+    say(monkeypatch, {"cocite-stages-1": "RUNNING", "cocite-beside-1": status})
+    assert gateways(newer)._bound_deployment.init_args[1] == Directions("cocite-stages-1")
+    assert "no second release is loaded: " in caplog.text
+    why = "its scores are no numbers" if status == "RUNNING" else "the stages cannot be loaded"
+    assert why in caplog.text

@@ -22,6 +22,7 @@ from cocite_serve.replica_settings import ReplicaSettings
 from cocite_serve.replicas import kept_lines
 from cocite_serve.replicas.autoscaling import ByQueuedWork
 from cocite_serve.replicas.clicks import ClickCounter
+from cocite_serve.replicas.directions import ANY_STAGES, Directions
 from cocite_serve.replicas.gateway import Gateway
 from cocite_serve.replicas.health import PERIOD_S, TIMEOUT_S
 from cocite_serve.replicas.shards import Shard, ShardHandles
@@ -35,12 +36,12 @@ LOG_LINES: dict[str, Any] = {"encoding": "JSON"}
 CLICKS_AT_ONCE = 1_000
 
 
-def gateway_application(settings: ServeSettings, stages: str = "") -> Application:
+def gateway_application(settings: ServeSettings, first: Directions = ANY_STAGES) -> Application:
     """The application that answers HTTP requests, for ``serve.run`` once stages run.
 
     Args:
         settings: of the endpoint.
-        stages: the application of the stages that it calls at first.
+        first: what a gateway does until it is directed otherwise.
     """
     gateway = serve.deployment(
         Gateway,
@@ -55,7 +56,7 @@ def gateway_application(settings: ServeSettings, stages: str = "") -> Applicatio
         ray_actor_options=_actor_options(settings.gateway.num_cpus, 0, settings),
     )
     if settings.beside.traffic != "interleave":
-        return gateway.bind(settings, stages)
+        return gateway.bind(settings, first)
     counter = serve.deployment(
         ClickCounter,
         # One, so that all clicks on an answer are counted together: nor does a second one run beside it for a while.
@@ -67,7 +68,7 @@ def gateway_application(settings: ServeSettings, stages: str = "") -> Applicatio
         logging_config=LOG_LINES | {"enable_access_log": False},
         ray_actor_options=_actor_options(0.01, 0, settings),
     )
-    return gateway.bind(settings, stages, counter.bind())
+    return gateway.bind(settings, first, counter.bind())
 
 
 def stages_application(release: Release, settings: ServeSettings) -> Application:

@@ -30,3 +30,7 @@ class Directions:
     timeout_s: float = 5.0
     refused: tuple[RefusedRelease, ...] = ()
     beside: str = ""
+
+
+ANY_STAGES = Directions("")
+"""Call the stages that are served, whichever they are."""

@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from cocite_serve.proxy import PAUSES_S
 from cocite_serve.release import Release
 from cocite_serve.replicas.canary import Canary, Tally
 from cocite_serve.replicas.clicks import RemoteClicks
-from cocite_serve.replicas.directions import Directions
+from cocite_serve.replicas.directions import ANY_STAGES, Directions
 from cocite_serve.replicas.full_replicas import FullReplicas
 from cocite_serve.replicas.loaded_versions import LoadedVersions
 from cocite_serve.replicas.names import served_stages
@@ -303,7 +304,7 @@ class Gateway(Replica):
 
     Args:
         settings: of the endpoint.
-        stages: application of the stages that it calls at first; where they do not run, those of
+        first: what it does at first; where those stages do not run, it calls those of
             :func:`~cocite_serve.replicas.names.served_stages`.
         clicks: Ray Serve's handle of what counts clicks; None: answers are not interleaved.
 
@@ -318,10 +319,13 @@ class Gateway(Replica):
     """
 
     def __init__(
-        self, settings: ServeSettings, stages: str = "", clicks: DeploymentHandle | None = None
+        self,
+        settings: ServeSettings,
+        first: Directions = ANY_STAGES,
+        clicks: DeploymentHandle | None = None,
     ) -> None:
         begin_reporting("gateway")
-        self._settings, self._first = settings, stages
+        self._settings, self._first = settings, first
         self._clicks: Clicks = NoClicks() if clicks is None else RemoteClicks(clicks)
         self._release_metrics = ReleaseMetrics() if settings.beside.is_named else None
         self._backend: Backend
@@ -330,7 +334,8 @@ class Gateway(Replica):
 
     async def __serve_build_asgi_app__(self) -> FastAPI:
         """The application of this replica."""
-        await self.follow(Directions(await asyncio.to_thread(served_stages, self._first)))
+        stages = await asyncio.to_thread(served_stages, self._first.stages)
+        await self.follow(replace(self._first, stages=stages))
         log = open_log(self._settings.logs, "gateway")
         return build_app(lambda: self._backend, self._settings, log=log, clicks=self._clicks)
 

@@ -73,7 +73,9 @@ class Rollout:
             raise
         self._stages = stages
         try:
-            serve.run(gateway_application(self._settings, stages), name=GATEWAYS, route_prefix="/")
+            serve.run(
+                gateway_application(self._settings, Directions(stages)), name=GATEWAYS, route_prefix="/"
+            )
         except RuntimeError as error:
             raise RolloutError(_failure(GATEWAYS, str(error))) from error
         self._delete_other_stages()  # an endpoint that was killed leaves them on a cluster

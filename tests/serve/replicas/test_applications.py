@@ -13,6 +13,7 @@ from cocite_serve.release import Release
 from cocite_serve.replicas.applications import gateway_application, stages_application
 from cocite_serve.replicas.autoscaling import QUEUED_S
 from cocite_serve.replicas.clicks import ClickCounter
+from cocite_serve.replicas.directions import Directions
 from cocite_serve.replicas.health import PERIOD_S, TIMEOUT_S
 from cocite_serve.replicas.shards import Shard
 from cocite_serve.replicas.stages import Reranker, Retriever
@@ -166,8 +167,9 @@ def test_a_replica_keeps_few_compiled_products_unless_its_starter_says_how_many(
 def test_one_replica_counts_clicks_where_answers_are_interleaved() -> None:
     beside = {"index_version": "000001", "traffic": "interleave"}
     settings = ServeSettings(index=Path("index"), gateway={"replicas": 3}, beside=beside)
-    gateway = gateway_application(settings, "cocite-stages-1")._bound_deployment
-    assert gateway.init_args[:2] == (settings, "cocite-stages-1")
+    first = Directions("cocite-stages-1")
+    gateway = gateway_application(settings, first)._bound_deployment
+    assert gateway.init_args[:2] == (settings, first)
     counter = gateway.init_args[2]._bound_deployment
     assert issubclass(counter.func_or_class, ClickCounter)
     assert (counter.name, counter.num_replicas, gateway.num_replicas) == ("ClickCounter", 1, 3)
