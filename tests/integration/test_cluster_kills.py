@@ -95,13 +95,19 @@ SMALL_PARTS = "--k 100000 --batch 8"
 """A part of a ranking has eight queries then."""
 IMPORT = "corpus import s3://bucket/records --to TO/corpus --split-years 2009,2010"
 NNSELECT = f"train nnselect training.epochs=2 --corpus {CORPUS} --to TO/model --no-track"
-HATTEN = (
-    "train hatten objective.bag_epochs=0 training.epochs=2 training.checkpoint_every=2 workers.count=2 "
-    f"training.backend=deepspeed training.zero=2 --corpus {CORPUS} --to TO/model --no-track"
+ON_TWO = (
+    "training.epochs=2 training.patience=0 training.checkpoint_every=2 workers.count=2 workers.start_timeout=600 "
+    f"--corpus {CORPUS} --to TO/model --no-track"
 )
-ON_TWO = "training.epochs=2 training.checkpoint_every=2 workers.count=2 workers.start_timeout=600"
-NNSELECT_ON_TWO = f"train nnselect {ON_TWO} --corpus {CORPUS} --to TO/model --no-track"
-NNRANK_ON_TWO = f"train nnrank {ON_TWO} --corpus {CORPUS} --to TO/model --no-track"
+# Three steps an epoch or more: the checkpoint of step 2 lies within the first one, and needs what was mined before it.
+HATTEN = (
+    "train hatten objective.bag_epochs=0 objective.mined=2 objective.depth=20 training.batch=32 "
+    f"training.backend=deepspeed training.zero=2 {ON_TWO}"
+)
+NNSELECT_ON_TWO = f"train nnselect training.batch=192 {ON_TWO}"
+NNRANK_ON_TWO = f"train nnrank training.batch=32 {ON_TWO}"
+SECOND = "step-00000004"
+"""The checkpoint in whose writing a process is killed, so that the one before it is gone on from."""
 SHORT = "train hatten training.steps=1 --no-track"
 MAKER = "ray::run_worker_task"
 """Part of the command line of a task that makes inputs of a training, or compares what was trained."""
@@ -146,7 +152,7 @@ ON_RAY = {
     "train-on-two-workers": Step(
         HATTEN,
         "model",
-        "PUT .hatten.training/step-",
+        f"PUT .hatten.training/{SECOND}",
         worker="RayTrainWorker",
         resume="--resume",
         content=weights,
@@ -154,7 +160,7 @@ ON_RAY = {
     "mine-and-train-on-two-workers": Step(
         NNSELECT_ON_TWO,
         "model",
-        "PUT .nnselect.training/step-",
+        f"PUT .nnselect.training/{SECOND}",
         worker="RayTrainWorker",
         resume="--resume",
         content=weights,
@@ -162,7 +168,7 @@ ON_RAY = {
     "rerank-on-two-workers": Step(
         NNRANK_ON_TWO,
         "model",
-        "PUT .nnrank.training/step-",
+        f"PUT .nnrank.training/{SECOND}",
         worker="RayTrainWorker",
         resume="--resume",
         content=compared_weights,
