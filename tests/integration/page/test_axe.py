@@ -61,7 +61,7 @@ def everything_open(page: Any, width: int) -> None:
     settled(page)
     use(page, 0)
     give(page, "library.bib", BIB + "@misc{recurrence, title = {A word of the text may be a key}}")
-    give(page, "library.txt", "x")
+    give(page, "library.txt", "On trees")
     if width < 500:
         page.get_by_role("button", name="References", exact=True).click()
     page.locator(".card .open").first.click()
