@@ -136,8 +136,11 @@ def test_a_replica_that_is_stopped_is_replaced_and_costs_its_own_requests_alone(
 
 
 def test_a_proxy_that_is_killed_comes_back(replicated: Running) -> None:
-    children = psutil.Process(replicated.process.pid).children(recursive=True)
-    [proxy] = [each for each in children if "ProxyActor" in " ".join(each.cmdline())]
+    # What an earlier test killed may be a zombie still, whose title cannot be read.
+    children = psutil.process_iter(["pid", "cmdline"])
+    own = {each.pid for each in psutil.Process(replicated.process.pid).children(recursive=True)}
+    titles = {each: " ".join(each.info["cmdline"] or ()) for each in children if each.pid in own}
+    [proxy] = [each for each, title in titles.items() if "ProxyActor" in title]
     with asking(replicated) as answers:
         proxy.kill()
         proxy.wait(WAIT_S)
