@@ -80,10 +80,15 @@ def serving(
 
 def replicas_of(running: Running, deployment: str) -> list[psutil.Process]:
     """The processes of the replicas of a deployment; one that ends meanwhile is left out."""
+    return processes_of(running, f":{deployment}")
+
+
+def processes_of(running: Running, title: str) -> list[psutil.Process]:
+    """The processes of an endpoint whose titles hold some words; one that ends meanwhile is left out."""
     found = []
     for process in psutil.Process(running.process.pid).children(recursive=True):
         with suppress(psutil.Error):
-            if f":{deployment}" in " ".join(process.cmdline()):
+            if title in " ".join(process.cmdline()):
                 found.append(process)
     return found
 

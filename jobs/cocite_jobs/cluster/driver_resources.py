@@ -17,6 +17,8 @@ ACCELERATOR = "accelerator_type:"
 """Beginning of the names by which Ray counts the nodes with an accelerator; each node has 1 of its own."""
 PRESENT = 0.001
 """The amount of such a resource that is reserved: many processes share a node's 1."""
+GPUS = "CUDA_VISIBLE_DEVICES"
+"""Variable that names the GPUs that a process sees."""
 HEAD = "node:__internal_head__"
 """The resource by which Ray marks a cluster's head."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cocite.errors import InputError
-from cocite_jobs.cluster.driver_resources import DriverResources
+from cocite_jobs.cluster.driver_resources import GPUS, DriverResources
 
 SUBJECT_KEY, KIND_KEY, SECRETS_KEY = "cocite.subject", "cocite.kind", "cocite.secrets"
 """Keys of a job's metadata; other people's jobs on the same cluster do not have them."""
@@ -20,8 +20,6 @@ TRAVELLING = ("COCITE_PRECISION", "HF_HUB_OFFLINE", "MLFLOW_TRACKING_URI")
 STOP_S = 120
 """Seconds between the SIGTERM and the SIGKILL of a job that is stopped: a training writes a checkpoint meanwhile. Ray
 waits 3 s unless told."""
-GPUS = "CUDA_VISIBLE_DEVICES"
-"""Variable that names the GPUs that a process sees."""
 MASK = "***"
 """What is printed in the place of a value of ``--env``."""
 

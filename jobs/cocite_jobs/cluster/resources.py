@@ -7,9 +7,9 @@ from typing import Any
 
 from cocite.errors import ConfigError, InputError
 from cocite.training.engine.settings import WorkerSettings
-from cocite_jobs.cluster.driver_resources import ACCELERATOR, PRESENT
+from cocite_jobs.cluster.driver_resources import ACCELERATOR, GPUS, PRESENT
 
-NO_GPUS = {"CUDA_VISIBLE_DEVICES": ""}
+NO_GPUS = {GPUS: ""}
 """Variables of a process from which all GPUs are hidden."""
 
 

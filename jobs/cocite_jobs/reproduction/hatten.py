@@ -23,6 +23,7 @@ from cocite.training import candidates
 from cocite_jobs.reproduction.corpus_exhibit import corpus_exhibit
 from cocite_jobs.reproduction.plan import Exhibit, Plan, Plot, Setup, Size, Training
 from cocite_jobs.reproduction.rerankers import (
+    NO_LIST,
     encoder_trainings,
     first_encoder,
     further_folders,
@@ -84,7 +85,6 @@ BM25_FOLDER = "bm25"
 """The model folder, below that of the reproduction, of the reranker of BM25's candidates."""
 ENCODERS_OF_PAPER = {"google-bert/bert-base-uncased": "BERT Reranker", SCIBERT: "SciBERT Reranker"}
 """Name on the Hugging Face hub -> row of Table 3."""
-NO_LIST = "It compares encoders: name several, as --encoder FIRST --encoder SECOND."
 IMPOSSIBLE = {
     "Effect sizes (colours of Table 2)": "Significance is marked instead.",
     "The paper's points of Figure 4": "They are drawn there and not printed.",

@@ -19,7 +19,7 @@ from cocite_jobs.reproduction.nogueira_rerankers import (
     split_trainings,
 )
 from cocite_jobs.reproduction.plan import Exhibit, Plan, Plot, Setup, Size
-from cocite_jobs.reproduction.rerankers import encoder_trainings
+from cocite_jobs.reproduction.rerankers import NO_LIST, encoder_trainings
 from cocite_jobs.tables.reranking import reranking_tables
 from cocite_jobs.tables.token_splits import TRAINED
 
@@ -33,7 +33,6 @@ IMPOSSIBLE = {
     "The paper's numbers of section 5.2": "It prints none: F1@20 and MRR are close to zero there.",
     "The paper's points of Figure 1": "They are drawn there and not printed.",
 }
-NO_LIST = "It compares encoders: name several, as --encoder FIRST --encoder SECOND."
 ENCODERS_OF_PAPER = {
     "bionlp/bluebert_pubmed_mimic_uncased_L-12_H-768_A-12": "(1) NCBI, base",
     "bionlp/bluebert_pubmed_mimic_uncased_L-24_H-1024_A-16": "(2) NCBI, large",

@@ -15,6 +15,8 @@ from cocite_jobs.tables.cocitation_variants import link_part
 
 ENCODER = "encoder"
 """Name of the training of the encoder."""
+NO_LIST = "It compares encoders: name several, as --encoder FIRST --encoder SECOND."
+"""Why a table of encoders is not made."""
 TINY_ENCODER = (
     *("texts.vocabulary=400", "texts.sequence=64", "texts.body=4", "texts.dev_pieces=20"),
     *("model.hidden=32", "model.layers=1", "model.heads=2", "model.inner=64", "model.positions=128"),

@@ -17,7 +17,7 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
-from helpers.endpoint import Running, replicas_of, serving
+from helpers.endpoint import Running, processes_of, replicas_of, serving
 from helpers.served_cross_encoder import cross_encoder_folder
 
 pytestmark = pytest.mark.integration
@@ -136,11 +136,7 @@ def test_a_replica_that_is_stopped_is_replaced_and_costs_its_own_requests_alone(
 
 
 def test_a_proxy_that_is_killed_comes_back(replicated: Running) -> None:
-    # What an earlier test killed may be a zombie still, whose title cannot be read.
-    children = psutil.process_iter(["pid", "cmdline"])
-    own = {each.pid for each in psutil.Process(replicated.process.pid).children(recursive=True)}
-    titles = {each: " ".join(each.info["cmdline"] or ()) for each in children if each.pid in own}
-    [proxy] = [each for each, title in titles.items() if "ProxyActor" in title]
+    [proxy] = processes_of(replicated, "ProxyActor")
     with asking(replicated) as answers:
         proxy.kill()
         proxy.wait(WAIT_S)

@@ -112,6 +112,21 @@ def mine(settings: CandidateSettings, corpus: Corpus, model: Path, **options: An
     )
 
 
+def mine_elsewhere(settings: CandidateSettings, corpus: Corpus, root: Location, to: Path) -> bool:
+    """Mine with corpus, index and model folder in a store, which gets them but for what a model folder holds."""
+    (root / "corpus").put(corpus.path)
+    assert settings.index is not None
+    upload_tree(Path(settings.index), root / "index")
+    return mine_in_parts(
+        settings.model_copy(update={"index": (root / "index").uri}),
+        corpus,
+        to,
+        source=(root / "corpus").uri,
+        root=root / "model",
+        workers=Workers(),
+    )
+
+
 def test_the_artifact_is_that_of_one_process(
     corpus: Corpus, settings: CandidateSettings, whole: Path, tmp_path: Path
 ) -> None:
@@ -199,18 +214,7 @@ def test_everything_may_lie_elsewhere(
     corpus: Corpus, settings: CandidateSettings, whole: Path, tmp_path: Path, remote: str
 ) -> None:
     root = Location.of(remote)
-    (root / "corpus").put(corpus.path)
-    assert settings.index is not None
-    upload_tree(Path(settings.index), root / "index")
-    made = mine_in_parts(
-        settings.model_copy(update={"index": f"{remote}/index"}),
-        corpus,
-        tmp_path / "candidates",
-        source=f"{remote}/corpus",
-        root=root / "model",
-        workers=Workers(),
-    )
-    assert made
+    assert mine_elsewhere(settings, corpus, root, tmp_path / "candidates")
     assert contents(tmp_path / "candidates") == contents(whole)
     assert (root / "model").names() == []
 
@@ -283,19 +287,8 @@ def test_an_encoder_and_its_index_may_lie_elsewhere(
     one, here = (model_folder(encoders, tmp_path / name) for name in ("one", "here"))
     prepare(asked, corpus, one / "candidates")
     root = Location.of(remote)
-    (root / "corpus").put(corpus.path)
     (root / "model" / "nnselect").put(encoders / "nnselect")
-    assert asked.index is not None
-    upload_tree(Path(asked.index), root / "index")
-    made = mine_in_parts(
-        asked.model_copy(update={"index": f"{remote}/index"}),
-        corpus,
-        here / "candidates",
-        source=f"{remote}/corpus",
-        root=root / "model",
-        workers=Workers(),
-    )
-    assert made
+    assert mine_elsewhere(asked, corpus, root, here / "candidates")
     assert contents(here / "candidates") == contents(one / "candidates")
     assert (root / "model").names() == ["nnselect"]
 
