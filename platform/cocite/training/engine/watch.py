@@ -20,7 +20,17 @@ Advance = Callable[[int], object]
 
 
 class InterruptedWorkError(Exception):
-    """The work was left between two blocks, on all ranks: its result is not whole."""
+    """The work was left between two blocks, on all ranks: its result is not whole.
+
+    Example:
+        >>> def stop() -> None:
+        ...     raise InterruptedWorkError
+        >>> try:
+        ...     print(list(Watch(look=stop).blocks("mining: papers", 5, size=3)))
+        ... except InterruptedWorkError:
+        ...     print("left")
+        left
+    """
 
 
 def _ignore(*_: object) -> None:
