@@ -8,6 +8,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+from cocite_jobs.deferred_interrupt import deferred_interrupt
+
 BEST = "#d1495b"
 """Colour of what a figure points out."""
 INK, FAINT, GRID = "#26323d", "#7b8794", "#e4e8ec"
@@ -47,13 +49,16 @@ R = TypeVar("R")
 
 
 def styled(draw: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function that draws a figure: it draws in :data:`STYLE`, whatever matplotlib's configuration."""
+    """Decorate a function that draws a figure: it draws in :data:`STYLE`, whatever matplotlib's configuration.
+
+    A Ctrl-C takes effect once it has been drawn.
+    """
 
     @wraps(draw)
     def drawn(*args: P.args, **options: P.kwargs) -> R:
         import matplotlib as mpl
 
-        with mpl.rc_context():
+        with deferred_interrupt(), mpl.rc_context():
             mpl.rcdefaults()
             mpl.rcParams.update(STYLE)
             return draw(*args, **options)
