@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
 import psutil
 
 START_S = 600
+PORTS = range(20_000, 30_000)
 KINDS = {
     "ProxyActor": "proxy",
     "ServeController": "controller",
@@ -60,10 +62,15 @@ def healthy(url: str) -> bool:
 
 
 def free_port() -> int:
-    """A port of the loopback address that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port of the loopback address that nobody listens on, outside of those that Linux gives to connections.
+
+    Ray takes some hundred of the latter while an endpoint starts, which would often be the one that was free before.
+    """
+    for port in random.Random().sample(PORTS, len(PORTS)):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise SystemExit("no port is free")
 
 
 def cpu_seconds(process: subprocess.Popen[bytes]) -> float:

@@ -1,7 +1,7 @@
 """Peak memory of the data steps by the number of papers: it should not follow the corpus.
 
     python -m benchmarks.step_memory --work DIR --papers 1000000,10000000 [--model MODEL]
-        [--steps import,embed,index,mine,rank] [--shard 1000000] [--keep]
+        [--steps import,embed,index,mine,rank] [--shard 1000000] [--years 5] [--keep]
 
 Each step is the command that users run, in a process of its own, which makes the parts itself one after the other:
 `corpus import` of a synthetic corpus' lines, with four contexts a paper, `embed` by each encoder of MODEL, `index
@@ -9,7 +9,8 @@ build` in shards of --shard papers, the mining of a cross-encoder's candidates f
 The steps after the first use the corpus and the index that the steps before made. A line of JSON is printed for each
 step and number of papers, with the anonymous memory, which a process wrote and the system cannot take back, and the
 mapped pages, which it can. The last line has the ratios of the last number of papers to the first. --keep leaves what
-was made in DIR; a later run with fewer --steps uses it. 10^7 papers take about 80 GB of disk.
+was made in DIR; a later run with fewer --steps uses it. 10^7 papers take about 80 GB of disk, 10 GB of them for each of
+the --years of training queries that are mined.
 """
 
 from __future__ import annotations
@@ -45,14 +46,14 @@ def write_queries(corpus: Corpus, to: Path) -> None:
             file.write(json.dumps({"id": number, "title": title, "abstract": abstract}) + "\n")
 
 
-def mine(source: str, index: str, to: str) -> None:
+def mine(source: str, index: str, to: str, years: str) -> None:
     """Mine a cross-encoder's candidates in this process."""
     from cocite.training.candidates import CandidateSettings
     from cocite_jobs.steps.mining.mine import mine_in_parts
     from cocite_jobs.steps.run_parts import Workers
     from cocite_jobs.storage.location import Location
 
-    settings = CandidateSettings(queries=QUERIES, index=index)
+    settings = CandidateSettings(queries=QUERIES, index=index, years=int(years))
     corpus = Corpus.open(Path(source), verified=True)
     folder = Path(to)
     mine_in_parts(
@@ -73,7 +74,7 @@ def step_command(step: str, papers: int, folder: Path, options: argparse.Namespa
         shards = -(-papers // options.shard)
         return [*COCITE, "index", "build", corpus, "--to", to, "--shards", shards, "--no-verify", "--json"]
     if step == "mine":
-        return [sys.executable, "-m", "benchmarks.step_memory", "--mine", corpus, index, to]
+        return [sys.executable, "-m", "benchmarks.step_memory", "--mine", corpus, index, to, options.years]
     to.mkdir()
     queries = to / "queries.jsonl"
     write_queries(Corpus.open(corpus, verified=True), queries)
@@ -92,7 +93,10 @@ def main() -> None:
     parser.add_argument("--steps", default="import,index,mine,rank")
     parser.add_argument("--shard", type=int, default=1_000_000, help="papers of a shard (index)")
     parser.add_argument("--keep", action="store_true", help="leave what was made in --work")
-    parser.add_argument("--mine", nargs=3, metavar=("CORPUS", "INDEX", "TO"), help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--years", type=int, default=5, help="of training queries, each with a history of its own (mine)"
+    )
+    parser.add_argument("--mine", nargs=4, metavar=("CORPUS", "INDEX", "TO", "YEARS"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.mine:
         mine(*options.mine)
