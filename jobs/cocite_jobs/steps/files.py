@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError, NotFoundError
-from cocite_jobs.storage.cache import fetch_local, source_of
+from cocite_jobs.storage.cache import fetch_bodiless, fetch_local, source_of
 from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.transfer import fetch
 
@@ -73,13 +73,18 @@ def require_seen(same: bool, what: str, where: str) -> None:
         )
 
 
-def open_seen(corpus: str, version: str) -> Corpus:
+def open_seen(corpus: str, version: str, *, bodies: bool = True) -> Corpus:
     """A corpus that the command opened, as this worker sees it.
+
+    Args:
+        corpus: a store, by its path or URI.
+        version: of the store.
+        bodies: whether body sentences are read, and so copied from elsewhere.
 
     Raises:
         CociteError: this machine does not see it, or sees one of another version.
     """
-    opened = Corpus.open(fetch_seen(corpus))
+    opened = Corpus.open(fetch_seen(corpus) if bodies else _seen(fetch_bodiless(corpus), corpus))
     require_seen(opened.version == version, "corpus", corpus)
     return opened
 

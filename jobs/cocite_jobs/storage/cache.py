@@ -9,9 +9,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from cocite.artifacts import verify
 from cocite.atomic_files import write_atomic
+from cocite.corpus.store import BODY_FILES, KIND
+from cocite.errors import NotFoundError
 from cocite.locks import locked
-from cocite.manifests import MANIFEST
+from cocite.manifests import MANIFEST, read_manifest
+from cocite.retrieval.index.stored_corpus import bodiless_files, bodiless_text
 from cocite_jobs.storage.location import Location
 
 
@@ -99,14 +103,54 @@ def fetch_local(source: str | Path) -> Path:
     names = location.names()
     with locked(folder.with_suffix(".lock"), wait=True):
         if MANIFEST in names:
-            # An artifact never changes. One that replaces it gets another folder, so that a process that has the old
-            # copy open can read on.
-            digest = hashlib.sha256(location.read(MANIFEST) or b"").hexdigest()[:16]
-            return _copy_artifact(location, folder / digest)
+            return _copy_artifact(location, folder / _folder_name(location.read(MANIFEST) or b""))
         for name in names:
             if not name.startswith(".") and MANIFEST in (location / name).names():
                 _copy_artifact(location / name, folder / name)
     return folder
+
+
+def fetch_bodiless(source: str | Path) -> Path:
+    """A local store with the content of a corpus but its body sentences, nine tenths of the bytes of full texts.
+
+    Args:
+        source: a path, which is returned as it is, or the URI of a store. What was copied whole is not copied again.
+
+    Raises:
+        NotFoundError: there is no artifact.
+        CociteError: it is no corpus, the URI's file system does not answer, or the copy is damaged.
+    """
+    location = Location.of(source)
+    if location.local is not None:
+        return location.local
+    folder = copies_of(location)
+    with locked(folder.with_suffix(".lock"), wait=True):
+        text = location.read(MANIFEST)
+        if text is None:
+            raise NotFoundError(f"holds no {MANIFEST}", where=location.uri)
+        whole, bodiless = folder / _folder_name(text), folder / _folder_name(text + b"without bodies")
+        if (whole / MANIFEST).is_file():
+            return whole
+        if (bodiless / MANIFEST).is_file():
+            return bodiless
+        with tempfile.TemporaryDirectory(dir=cache_folder()) as temporary:
+            manifest = read_manifest(location.download(Path(temporary, "manifest"), [MANIFEST]), kind=KIND)
+            if not manifest.files.keys() & set(BODY_FILES):
+                return _copy_artifact(location, whole)
+            copy = location.download(Path(temporary, "copy"), bodiless_files(manifest))
+            write_atomic(copy / MANIFEST, bodiless_text(manifest))
+            verify(copy)
+            copy.rename(bodiless)
+        return bodiless
+
+
+def _folder_name(manifest: bytes) -> str:
+    """The folder of the copy of an artifact with a manifest.
+
+    An artifact never changes. One that replaces it gets another folder, so that a process that has the old copy open
+    can read on.
+    """
+    return hashlib.sha256(manifest).hexdigest()[:16]
 
 
 def _copy_artifact(location: Location, folder: Path) -> Path:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from cocite.cli import BUILD_ON_RAY, FETCH_LOCAL
+from cocite.cli import BUILD_ON_RAY, FETCH_BODILESS, FETCH_LOCAL
 from cocite.cli.console import out, print_json, print_note, print_warnings, progress_bar
 from cocite.cli.locations import ARGUMENT, OUTPUT, shown, with_local_paths
 from cocite.cli.options import (
@@ -202,7 +202,7 @@ def _build_on_ray(
     from cocite.pipeline.components import import_object
 
     fetch = import_object(FETCH_LOCAL)
-    store = Corpus.open(fetch(corpus))
+    store = Corpus.open(import_object(FETCH_BODILESS)(corpus))
     shards = count(len(store))
     encoders = _chosen_encoders(None if model is None else fetch(str(model)), vectors_from, store)
     before = {} if "://" in to else _current_bm25(Path(to))

@@ -8,9 +8,11 @@ import pytest
 from helpers.artifacts import write_artifact
 
 from cocite.artifacts import verify
-from cocite.errors import IntegrityError
+from cocite.corpus.starter import starter_corpus
+from cocite.corpus.store import BODY_FILES, Corpus
+from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.manifests import MANIFEST
-from cocite_jobs.storage.cache import cache_folder, cache_key, fetch_local, source_of
+from cocite_jobs.storage.cache import cache_folder, cache_key, fetch_bodiless, fetch_local, source_of
 from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.transfer import fetch
 
@@ -90,3 +92,41 @@ def test_a_copy_knows_where_it_came_from(remote: str, tmp_path: Path) -> None:
     assert source_of(fetch(f"{remote}/records") / "inner" / "a.jsonl") == f"{remote}/records/inner/a.jsonl"
     assert source_of(tmp_path / "made") is None
     assert source_of(cache_folder()) is None
+
+
+def test_a_corpus_is_copied_without_its_body_sentences(remote: str) -> None:
+    starter = starter_corpus()
+    Location.of(remote).put(starter.path)
+    copy = fetch_bodiless(remote)
+    corpus = Corpus.open(copy)
+    assert corpus.version == starter.version
+    assert len(corpus) == len(starter)
+    assert not corpus.has_bodies
+    assert not any((copy / name).exists() for name in BODY_FILES)
+    assert source_of(copy) == remote
+    (copy / "mark").touch()
+    assert (fetch_bodiless(remote) / "mark").exists()  # it is copied once
+    whole = fetch_local(remote)
+    assert Corpus.open(whole).has_bodies
+    assert fetch_bodiless(remote) == whole  # what is there needs no second copy
+    assert fetch_bodiless(starter.path) == starter.path
+
+
+def test_a_corpus_that_has_no_body_sentences_is_copied_as_it_is(remote: str) -> None:
+    Location.of(f"{remote}/whole").put(starter_corpus().path)
+    bodiless = fetch_bodiless(f"{remote}/whole")
+    Location.of(f"{remote}/bodiless").put(bodiless)
+    assert fetch_bodiless(f"{remote}/bodiless") == fetch_local(f"{remote}/bodiless")
+
+
+def test_what_is_no_corpus_or_damaged_is_not_copied_without_bodies(remote: str, tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match=r"holds no manifest\.json"):
+        fetch_bodiless(f"{remote}/nothing")
+    Location.of(f"{remote}/other").put(write_artifact(tmp_path / "made"))
+    with pytest.raises(InputError, match="corpus"):
+        fetch_bodiless(f"{remote}/other")
+    Location.of(f"{remote}/corpus").put(starter_corpus().path)
+    Location.of(f"{remote}/corpus").write("papers.arrow", "wrong")
+    with pytest.raises(IntegrityError, match=r"papers\.arrow: damaged"):
+        fetch_bodiless(f"{remote}/corpus")
+    assert not list((tmp_path / "cache").rglob(MANIFEST))

@@ -15,6 +15,7 @@ from cocite.corpus.store import Corpus
 from cocite.pipeline.components import load_encoder
 from cocite.protocols import BodyReader, Encoder
 from cocite.retrieval.index.documents import embed
+from cocite.retrieval.index.stored_corpus import read_bodies
 from cocite.retrieval.stored_vectors import block_name
 from cocite_jobs.steps.embedding.effort import Effort
 from cocite_jobs.steps.files import fetch_seen, open_seen, require_seen
@@ -56,10 +57,10 @@ class Blocks:
         Raises:
             CociteError: this machine does not see them, or they are others than those that the driver opened.
         """
-        corpus, model = open_seen(self.corpus, self.corpus_version), fetch_seen(self.model)
-        encoder = load_encoder(model, self.encoder)
+        encoder = load_encoder(fetch_seen(self.model), self.encoder)
         require_seen(encoder is not None and encoder.id == self.encoder_id, "model", self.model)
         assert encoder is not None
+        corpus = open_seen(self.corpus, self.corpus_version, bodies=read_bodies([encoder]))
         return lambda part: self._make(corpus, encoder, part)
 
     def _make(self, corpus: Corpus, encoder: Encoder, part: Part) -> dict[str, Any]:

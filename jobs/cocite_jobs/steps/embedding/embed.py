@@ -26,7 +26,7 @@ from cocite_jobs.steps.embedding.blocks import Blocks, Precision
 from cocite_jobs.steps.embedding.effort import Effort
 from cocite_jobs.steps.parts import FinishedParts, Part, Result
 from cocite_jobs.steps.run_parts import Workers, run_parts
-from cocite_jobs.storage.cache import fetch_local
+from cocite_jobs.storage.cache import fetch_bodiless, fetch_local
 from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.output import output_lock
 
@@ -132,7 +132,7 @@ def embed_corpus(
         CociteError: corpus or model are damaged, or a block could not be made; the blocks that were made are kept.
     """
     workers = workers or Workers()
-    store, folder, target = Corpus.open(fetch_local(corpus)), fetch_local(model), Location.of(to)
+    store, folder, target = Corpus.open(fetch_bodiless(corpus)), fetch_local(model), Location.of(to)
     names = choose_encoders(folder, names)
     check_folder_destination(target.local)
     embeddings = [_embedding(store, str(corpus), folder, str(model), target, name, dtype) for name in names]

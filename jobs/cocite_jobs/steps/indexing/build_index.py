@@ -21,6 +21,7 @@ from cocite.retrieval.engines.bm25_fields import Bm25Fields
 from cocite.retrieval.index.part_files import LocalFiles
 from cocite.retrieval.index.shard_build import ENCODE, assemble, build_stages, describe_shards
 from cocite.retrieval.index.sharded_plan import ShardedPlan
+from cocite.retrieval.index.stored_corpus import read_bodies
 from cocite.retrieval.index.version_writer import check_index_folder, new_version
 from cocite.retrieval.index.versions import KEEP, VersionedFolder
 from cocite_jobs.cluster.connection import ray_connection
@@ -29,7 +30,7 @@ from cocite_jobs.steps.indexing.remote_version import RemoteVersion
 from cocite_jobs.steps.indexing.shard_parts import ShardParts
 from cocite_jobs.steps.parts import FinishedParts, Part, Result
 from cocite_jobs.steps.run_parts import Workers, run_parts
-from cocite_jobs.storage.cache import fetch_local
+from cocite_jobs.storage.cache import fetch_bodiless, fetch_local
 from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.output import output_lock
 
@@ -127,7 +128,8 @@ def build_index(
         raise InputError(
             "an index that is built by workers has two shards or more", where="--shards", hint="give more"
         )
-    root, store = Location.of(to), Corpus.open(fetch_local(corpus))
+    root, bodies = Location.of(to), read_bodies(encoders)
+    store = Corpus.open(fetch_local(corpus) if bodies else fetch_bodiless(corpus))
     if root.local is not None:
         check_index_folder(root.local)
     bm25 = bm25 or Bm25Fields()
@@ -144,6 +146,7 @@ def build_index(
     work = ShardParts(
         corpus=Location.of(corpus).uri,
         corpus_version=store.version,
+        bodies=bodies,
         shards=shards,
         files=root.parent / f".{root.name}.parts",
         version=root if elsewhere is None else elsewhere.folder,

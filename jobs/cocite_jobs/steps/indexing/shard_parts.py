@@ -33,6 +33,7 @@ class ShardParts:
         shards: how many.
         files: the folder of what the parts write.
         version: that of the version in the making, where it is not on this machine.
+        bodies: whether an encoder reads body sentences.
         known_until, before_split: what is known.
         model: a model folder with the encoders, by its path or URI; None: there are none.
         vectors_from: vectors of `cocite embed`, likewise.
@@ -51,6 +52,7 @@ class ShardParts:
     shards: int
     files: Location
     version: Location
+    bodies: bool = False
     known_until: int | None = None
     before_split: str | None = None
     model: str | None = None
@@ -72,7 +74,7 @@ class ShardParts:
         Raises:
             CociteError: this machine does not see it, or it is another than the driver's.
         """
-        corpus = open_seen(self.corpus, self.corpus_version)
+        corpus = open_seen(self.corpus, self.corpus_version, bodies=self.bodies)
         plan = ShardedPlan.of(
             corpus,
             shards=self.shards,

@@ -61,7 +61,7 @@ class MakeHistories:
         Raises:
             CociteError: this machine does not see them, or sees others than the driver.
         """
-        corpus = open_seen(self.corpus, self.corpus_version)
+        corpus = open_seen(self.corpus, self.corpus_version, bodies=False)
         training, saved = Periods.of(corpus, self.settings.period).history, self._index()
 
         def make(part: Part) -> Result:

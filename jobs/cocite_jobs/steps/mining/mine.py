@@ -86,7 +86,7 @@ class MineBlocks:
         Raises:
             CociteError: this machine does not see them, or sees others than the driver.
         """
-        corpus = open_seen(self.corpus, self.corpus_version)
+        corpus = open_seen(self.corpus, self.corpus_version, bodies=self.encoder is not None)
         periods = Periods.of(corpus, self.settings.period)
         plan = MiningPlan.of(self.settings, periods)
         miner = Miner(plan, self.histories.reader()) if self.encoder is None else self._nearest(plan, periods)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from cocite.atomic_files import write_atomic
 from cocite.corpus.store import BODY_FILES, WHOLE, Corpus
 from cocite.hard_links import link_file, link_folder
-from cocite.manifests import MANIFEST, manifest_text
+from cocite.manifests import MANIFEST, Manifest, manifest_text
 from cocite.protocols import BodyReader, Encoder
 
 
@@ -42,10 +43,18 @@ def link_corpus(corpus: Corpus, destination: Path, *, bodies: bool) -> None:
     if bodies or not corpus.has_bodies:
         link_folder(corpus.path, destination)
         return
-    manifest = corpus.manifest
-    files = {name: entry for name, entry in manifest.files.items() if name not in BODY_FILES}
-    for name in files:
+    for name in bodiless_files(corpus.manifest):
         (destination / name).parent.mkdir(parents=True, exist_ok=True)
         link_file(corpus.path / name, destination / name)
-    meta = {**manifest.meta, WHOLE: corpus.version}
-    write_atomic(destination / MANIFEST, manifest_text(manifest.kind, meta, files))
+    write_atomic(destination / MANIFEST, bodiless_text(corpus.manifest))
+
+
+def bodiless_files(manifest: Manifest) -> dict[str, dict[str, Any]]:
+    """The entries of a store's files but those of the body sentences."""
+    return {name: entry for name, entry in manifest.files.items() if name not in BODY_FILES}
+
+
+def bodiless_text(manifest: Manifest) -> str:
+    """The text of the manifest of a store without body sentences, made from that of the whole one."""
+    meta = {**manifest.meta, WHOLE: manifest.meta.get(WHOLE, manifest.digest)}
+    return manifest_text(manifest.kind, meta, bodiless_files(manifest))
