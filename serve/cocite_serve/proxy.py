@@ -28,6 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from cocite.bounds import FilePath, Seconds
 from cocite.config import Settings
 from cocite_serve.http.body_limit import DRAFT_PATHS, ArrivingBytes, HeldBodies, read_body, replay
+from cocite_serve.http.bounded_heads import bound_all_heads
 from cocite_serve.http.full_notes import PATH, RefuseWhenFull
 from cocite_serve.http.metrics import BEGAN, OwnRefusals
 from cocite_serve.http.problem_body import overloaded, problem
@@ -59,6 +60,12 @@ class ProxySettings(Settings):
         10.0
     """
 
+    connections: Annotated[int, Field(ge=1, le=1_000_000)] = Limits().connections
+    """Connections that are open at once."""
+    head_bytes: Annotated[int, Field(ge=1, le=1024**2)] = Limits().head_bytes
+    """Bytes of the head of a request."""
+    head_s: Seconds = Limits().head_s
+    """Seconds within which it has to come."""
     body_bytes: Annotated[int, Field(ge=1, le=1024**3)] = Limits().body_bytes
     """Bytes of a body."""
     draft_bytes: Annotated[int, Field(ge=1, le=1024**3)] = Limits().draft_bytes
@@ -91,6 +98,9 @@ def environment(settings: ServeSettings, ending: Path | None = None) -> dict[str
     """
     limits = settings.limits
     proxy = ProxySettings(
+        connections=limits.connections,
+        head_bytes=limits.head_bytes,
+        head_s=limits.head_s,
         body_bytes=limits.body_bytes,
         draft_bytes=limits.draft_bytes,
         body_s=limits.body_s,
@@ -110,6 +120,10 @@ def middlewares() -> list[Middleware]:
         ['RefuseWhenFull', 'AnswerOnce']
     """
     settings = ProxySettings.model_validate_json(os.environ.get(VARIABLE, "{}"))
+    # Ray asks for the middleware before it makes the server, in the same process.
+    bound_all_heads(
+        Limits(connections=settings.connections, head_bytes=settings.head_bytes, head_s=settings.head_s)
+    )
     # Ray puts what comes later around what comes before.
     return [Middleware(RefuseWhenFull), Middleware(AnswerOnce, settings=settings)]
 

@@ -54,6 +54,13 @@ class Limits(Settings):
         cocite.errors.ConfigError: limits: unknown key 'topk' (did you mean 'top_k'?)
     """
 
+    connections: int = Field(default=4_096, ge=1, le=1_000_000)
+    """Connections that are open at once; one more is answered 503 and closed."""
+    head_bytes: int = Field(default=64 * 1024, ge=1024, le=1024**2)
+    """Bytes of a request's method, path and header fields; more is answered 431."""
+    head_s: Seconds = 10.0
+    """Seconds within which they have to come, from the connection or the first byte on; then the connection is
+    closed."""
     body_bytes: int = Field(default=256 * 1024, ge=1024, le=1024**3)
     """Bytes of a request's body; more is answered 413 before it is read."""
     body_s: Seconds = 10.0

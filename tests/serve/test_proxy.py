@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+import uvicorn
 from ray.serve._private.http_util import RequestIdMiddleware, call_function_from_import_path
 from ray.util.metrics import Metric
 from starlette.responses import JSONResponse, PlainTextResponse
@@ -16,7 +17,7 @@ from starlette.types import Message, Receive, Scope, Send
 from cocite_serve.http.full_notes import RefuseWhenFull
 from cocite_serve.http.problem_body import problem
 from cocite_serve.proxy import CALLBACK, PAUSES_S, VARIABLE, AnswerOnce, ProxySettings, environment
-from cocite_serve.settings import ServeSettings
+from cocite_serve.settings import Limits, ServeSettings
 
 SETTINGS = ProxySettings(retry_after_s=3, body_bytes=100, draft_bytes=200)
 
@@ -256,17 +257,25 @@ def test_ray_finds_the_middleware_by_the_environment(monkeypatch: pytest.MonkeyP
         index="index",
         retry_after_s=7,
         gateway={"replicas": 2},
-        limits={"body_bytes": 2048, "draft_bytes": 4096, "body_s": 3, "arriving_bytes": 9000},
+        limits={"body_bytes": 2048, "draft_bytes": 4096, "body_s": 3, "arriving_bytes": 9000}
+        | {"connections": 50, "head_bytes": 1024, "head_s": 4},
     )
+    monkeypatch.setitem(uvicorn.config.HTTP_PROTOCOLS, "auto", "")  # is put back after the test
     for name, value in environment(settings).items():
         monkeypatch.setenv(name, value)
     inner, middleware = call_function_from_import_path(CALLBACK)
     assert (inner.cls, middleware.cls) == (RefuseWhenFull, AnswerOnce)
     assert middleware.kwargs == {
         "settings": ProxySettings(
-            body_bytes=2048, draft_bytes=4096, body_s=3, arriving_bytes=9000, drafts=32, retry_after_s=7
+            **{"connections": 50, "head_bytes": 1024, "head_s": 4},
+            **{"body_bytes": 2048, "draft_bytes": 4096, "body_s": 3, "arriving_bytes": 9000},
+            drafts=32,
+            retry_after_s=7,
         )
     }
+    server = uvicorn.Config(PlainTextResponse())  # Ray Serve names no protocol when it makes its own
+    server.load()
+    assert server.http_protocol_class.limits == Limits(connections=50, head_bytes=1024, head_s=4)
     monkeypatch.delenv(VARIABLE)
     [_, middleware] = call_function_from_import_path(CALLBACK)
     defaults = ServeSettings(index="index")

@@ -17,6 +17,7 @@ from cocite.errors import CociteError, InputError
 from cocite.nn.cpu_kernels import KERNEL_CACHES
 from cocite_serve.endpoint import Notify, lock_first, require_port, url_of
 from cocite_serve.http.api import build_app
+from cocite_serve.http.bounded_heads import bounded_heads
 from cocite_serve.json_log import make_folder, open_log
 from cocite_serve.metric_types import keep_in
 from cocite_serve.one_process.metrics import LocalMetrics
@@ -72,6 +73,7 @@ class LocalEndpoint:
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app,
+                http=bounded_heads(settings.limits),
                 host=settings.host,
                 port=settings.port,
                 log_level="warning",

@@ -24,6 +24,7 @@ WORDS = "zymurgical quokkas"
 SLOW = 300
 """Clients that never send the rest of their body."""
 BODY_S = 30
+HEAD_S = 20
 GATEWAYS = 3
 """One is left when two are killed, however long it takes until others have come in their place."""
 WAIT_S = 600
@@ -33,7 +34,7 @@ WAIT_S = 600
 def fronted(starter_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("fronted")
     options = ("--log-dir", str(folder / "logs"), "--set", f"limits.body_s={BODY_S}")
-    options += ("--set", f"gateway.replicas={GATEWAYS}")
+    options += ("--set", f"limits.head_s={HEAD_S}", "--set", f"gateway.replicas={GATEWAYS}")
     with serving(None, starter_index, folder / "log.txt", *options) as running:
         running.log_dir = folder / "logs"  # type: ignore[attr-defined]
         yield running
@@ -91,6 +92,22 @@ def test_slow_bodies_are_ended_and_delay_nobody(fronted: Running) -> None:
         answers = [client.recv(65536) for client in clients]
         assert time.monotonic() - begin >= BODY_S - 1
     assert {answer.split(b"\r\n")[0] for answer in answers} == {b"HTTP/1.1 408 Request Timeout"}
+
+
+def test_heads_that_do_not_end_are_ended(fronted: Running) -> None:
+    host, port = fronted.url.removeprefix("http://").split(":")
+    with ExitStack() as stack:
+        begin = time.monotonic()
+        clients = [
+            stack.enter_context(socket.create_connection((host, int(port)), timeout=240)) for _ in range(SLOW)
+        ]
+        for client in clients:
+            client.sendall(b"POST /v1/recommend HTTP/1.1\r\nHost: x\r\nX-Never: ")
+        assert ask(fronted, top_k=1).status_code == 200
+        answers = [client.recv(65536) for client in clients]
+        assert time.monotonic() - begin >= HEAD_S - 1
+    assert {answer.split(b"\r\n")[0] for answer in answers} == {b"HTTP/1.1 408 Request Timeout"}
+    assert all(b'"reason":"head_too_slow"' in answer for answer in answers)
 
 
 def test_no_request_is_lost_when_a_gateways_process_is_killed(fronted: Running) -> None:
