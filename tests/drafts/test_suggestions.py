@@ -107,11 +107,16 @@ def test_papers_are_ranked_as_for_a_gap(classifier: CitingSentenceClassifier) ->
     recommender = Recommender.over(None, Index.build(corpus, History.all(corpus)))
     asked = read_text(NEEDY, "text")
     marked = read_text(NEEDY.replace(".", " [CIT]."), "text")
-    for own in ({}, {"year": 2015}, {"authors": ("Rico Sennrich",)}):
+    plain = recommender.recommend(recommender.query(context=marked.gaps[0].context), Options(top_k=2))
+    rows = [paper.row for paper in plain]
+    liked = ({"like": rows[:1]}, {"dislike": rows[:1]}, {"like": rows[:1], "dislike": rows[1:]})
+    for own in ({}, {"year": 2015}, {"authors": ("Rico Sennrich",)}, *liked):
         [found] = suggestions(asked, classifier, 5)
         [suggested] = papers_of(Adviser(recommender, asked, **own), [found], Options(top_k=3))
         [gap] = Adviser(recommender, marked, **own).gaps(Options(top_k=3))
         assert suggested.advice.papers == gap.papers
+        named = {*own.get("like", []), *own.get("dislike", [])}
+        assert named.isdisjoint(paper.row for paper in suggested.advice.papers)
     assert len(gap.papers) == 3
     assert suggested.heading == f"Suggestion 1, line 1, probability {suggested.probability:.2f}"
 

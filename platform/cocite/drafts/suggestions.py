@@ -117,9 +117,15 @@ def papers_of(
 ) -> Iterator[SuggestedPapers]:
     """The papers for each suggestion, ranked as those for a gap are."""
     draft = replace(adviser.draft, gaps=tuple(one.gap for one in suggested))
-    # All but the gaps stays: what the draft cites, its year and its authors.
+    # All but the gaps stays: what the draft cites, its year, its authors, and what is liked and disliked.
     other = Adviser(
-        adviser.recommender, draft, adviser.bibliography, year=adviser.year, authors=adviser.authors
+        adviser.recommender,
+        draft,
+        adviser.bibliography,
+        year=adviser.year,
+        authors=adviser.authors,
+        like=adviser.like,
+        dislike=adviser.dislike,
     )
     for one, advice in zip(suggested, other.gaps(options), strict=True):
         yield SuggestedPapers(advice, one.probability)
