@@ -377,7 +377,9 @@ def test_suggestions(index: Path, tmp_path: Path) -> None:
     trained = train(recipe, citing_corpus(tmp_path / "corpus"), tmp_path / "model")
     made = CitingSentenceClassifier.load(trained.folder)
     # On dev any threshold between the two kinds of sentences is the best; this one is far from both.
-    replace(made, settings=made.settings.model_copy(update={"threshold": 0.5})).save(trained.folder, {})
+    replace(made, settings=made.settings.model_copy(update={"threshold": 0.5})).save(
+        trained.folder, {"details": {"test P": 0.47, "test R": 0.53}}
+    )
     paper = tmp_path / "paper.md"
     paper.write_text("\n\n".join(f"{CITING.format(topic)}." for topic in ("translation", "dialogue")))
     line = (paper, "--index", index, "--model", tmp_path / "model", "--suggest", "--top-k", 2)
@@ -385,6 +387,11 @@ def test_suggestions(index: Path, tmp_path: Path) -> None:
     assert [(one["suggestion"], one["line"]) for one in values["suggestions"]] == [(1, 1), (2, 3)]
     assert all(len(one["papers"]) == 2 for one in values["suggestions"])
     assert len(json.loads(call(*line, "--suggestions", 1, "--json"))["suggestions"]) == 1
+    assert values["suggestion_quality"] == {"precision": 0.47, "recall": 0.53}
+    told = "In papers that the model has not seen, 47 of 100 sentences that it picks cite"
+    for form in ("terminal", "markdown", "html"):
+        # A terminal breaks lines.
+        assert told in " ".join(call(*line, "--format", form).split())
     assert "Suggestion 2, paper.md:3, probability" in call(*line, "--format", "markdown")
     assert "Suggestion 2, paper.md:3, probability" in call(*line)
     with pytest.raises(InputError, match="--suggestions: goes with --suggest"):

@@ -6,13 +6,16 @@ import io
 import os
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from helpers.sure_classifier import sure_model
 
 from cocite.drafts import reader_process
 from cocite.drafts.reader_process import read_apart, read_job
 from cocite.drafts.reading import open_files
 from cocite.errors import InputError
+from cocite.systems.citing_sentences.quality import Quality
 
 FILES = {
     "main.tex": rb"\documentclass{article}\title{Parsing} We cite \cite{lee} [CIT]. \bibliography{refs,gone}",
@@ -28,6 +31,16 @@ def test_the_draft_is_that_of_this_process() -> None:
         ("kim", "Graphs", 0, ""),
     ]
     assert read.missing == ("gone",)
+
+
+def test_how_often_suggestions_are_right_comes_back(tmp_path: Path) -> None:
+    model, files = (
+        sure_model(tmp_path / "model"),
+        {"a.txt": b"We split rare words into subword units here.\n"},
+    )
+    read = read_apart(files, seconds=300, suggest=(model, 3))
+    assert (len(read.suggested), read.quality) == (1, Quality(0.47, 0.53))
+    assert read_apart(files, seconds=300).quality is None
 
 
 def test_it_ends_in_time() -> None:

@@ -14,6 +14,7 @@ from cocite.drafts.report import NONE_SUGGESTED, SUGGESTED, Report, printable, r
 from cocite.drafts.suggestions import SuggestedPapers
 from cocite.pipeline.evidence import CitingPaper, CitingSentence, Evidence, SharedWord
 from cocite.pipeline.options import Recommendation
+from cocite.systems.citing_sentences.quality import Quality
 
 EVIDENCE = Evidence(
     (SharedWord("trees", 3.0),),
@@ -121,6 +122,23 @@ def test_suggestions_are_in_every_form() -> None:
     assert none.values()["suggestions"] == []
     for text in (none.markdown(), none.html()):
         assert NONE_SUGGESTED in text
+
+
+def test_how_often_suggestions_are_right_is_told_in_every_form() -> None:
+    plain = report()
+    asked = replace(plain, suggestions=[], suggestion_quality=Quality(0.47, 0.532))
+    told = "In papers that the model has not seen, 47 of 100 sentences that it picks cite; it picks 53 of 100 that"
+    assert f"## {SUGGESTED}\n\n{told}" in asked.markdown()
+    assert f"<h2>{SUGGESTED}</h2>\n<p>{told}" in asked.html()
+    assert json.loads(json.dumps(asked.values()))["suggestion_quality"] == {
+        "precision": 0.47,
+        "recall": 0.532,
+    }
+    unmeasured, unasked = replace(asked, suggestion_quality=None), replace(asked, suggestions=None)
+    assert unmeasured.values()["suggestion_quality"] is None
+    assert "suggestion_quality" not in unasked.values()
+    for one in (unmeasured, unasked):
+        assert "of 100" not in one.markdown() + one.html()
 
 
 def test_html_escapes_what_drafts_and_papers_hold() -> None:

@@ -270,6 +270,8 @@ def recommend(
     owned = frozenset(corpus.ids(library.rows))
     companions = _companions(adviser, together, without=owned if new else frozenset())
     report = Report(read, gaps, adviser.cited(), companions, owned if have else None, suggested)
+    if classifier is not None:
+        report = replace(report, suggestion_quality=classifier.quality)
     if reference_style is not None:
         report = replace(report, references=by_id(reference_style, report.papers()))
     if not (write or patch):

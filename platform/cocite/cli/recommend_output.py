@@ -89,6 +89,7 @@ def print_report(report: Report) -> None:
     """Print a report for people to read."""
     from cocite.drafts.report import (
         NONE_SUGGESTED,
+        SUGGESTED,
         chance,
         cited_line,
         companion_reason,
@@ -112,6 +113,11 @@ def print_report(report: Report) -> None:
 
     for gap in report.gaps:
         answer(f"Gap {gap.number}, {gap.gap.place}", gap)
+    if report.suggestions is not None:
+        line(SUGGESTED, "bold")
+        if report.quality_line:
+            line(report.quality_line)
+        line("")
     for one in report.suggestions or ():
         answer(one.heading, one.advice)
     if report.cited:

@@ -18,6 +18,7 @@ from cocite.corpus.records import PaperRecord
 from cocite.drafts.draft import Draft, Gap
 from cocite.drafts.limits import Budget
 from cocite.errors import CociteError, InputError
+from cocite.systems.citing_sentences.quality import Quality
 
 MAX_ENTRIES = 20_000
 """Entries of a draft's bibliographies that are looked at."""
@@ -34,6 +35,7 @@ class ReadDraft:
         entries: of its bibliographies, with key (as id), title, year and DOI.
         missing: bibliographies that it names and that were not given.
         suggested: sentences that seem to need a citation, as gaps with their probabilities, where they were asked for.
+        quality: how often these are right, where that was measured.
 
     Example:
         >>> ReadDraft(Draft("text", "", title="Parsing"), (), ()).draft.title
@@ -44,6 +46,7 @@ class ReadDraft:
     entries: tuple[PaperRecord, ...]
     missing: tuple[str, ...]
     suggested: tuple[tuple[Gap, float], ...] = ()
+    quality: Quality | None = None
 
 
 def read_apart(
@@ -89,7 +92,9 @@ def read_apart(
         PaperRecord(key, title, year=year, doi=doi) for key, title, year, doi in answer["entries"]
     )
     suggested = tuple((_GAP.validate_python(gap), chance) for gap, chance in answer["suggested"])
-    return ReadDraft(_DRAFT.validate_python(answer["draft"]), entries, tuple(answer["missing"]), suggested)
+    draft, missing = _DRAFT.validate_python(answer["draft"]), tuple(answer["missing"])
+    quality = answer["quality"] and Quality(*answer["quality"])
+    return ReadDraft(draft, entries, missing, suggested, quality)
 
 
 def read_job(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,7 +124,7 @@ def read_job(job: Mapping[str, Any]) -> dict[str, Any]:
                         f"the draft's bibliographies have more than {MAX_ENTRIES:,} entries",
                         hint="send those that it cites",
                     )
-        suggested = _suggested(opened.draft, *job["suggest"]) if job.get("suggest") else []
+        suggested, quality = _suggested(opened.draft, *job["suggest"]) if job.get("suggest") else ([], None)
     except InputError as error:
         return error_answer(error)
     except MemoryError:
@@ -130,10 +135,11 @@ def read_job(job: Mapping[str, Any]) -> dict[str, Any]:
         "entries": [[paper.id, paper.title, paper.year, paper.doi] for paper in entries.values()],
         "missing": missing,
         "suggested": [[_GAP.dump_python(gap, mode="json"), chance] for gap, chance in suggested],
+        "quality": quality and [quality.precision, quality.recall],
     }
 
 
-def _suggested(draft: Draft, model: str, most: int) -> list[tuple[Gap, float]]:
+def _suggested(draft: Draft, model: str, most: int) -> tuple[list[tuple[Gap, float]], Quality | None]:
     # A draft alone is read without what computes the features, which takes a second to import.
     from cocite.drafts.suggestions import load_classifier, suggestions
 
@@ -142,7 +148,7 @@ def _suggested(draft: Draft, model: str, most: int) -> list[tuple[Gap, float]]:
     except CociteError as error:  # it names folders of the machine
         raise InputError("the model's citing-sentences cannot be read") from error
     found = suggestions(draft, classifier, most)
-    return [(one.gap, one.probability) for one in found]
+    return [(one.gap, one.probability) for one in found], classifier.quality
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -16,6 +16,7 @@ from cocite.drafts.suggestions import SuggestedPapers
 from cocite.pipeline.confidence import percentage
 from cocite.pipeline.evidence import Evidence
 from cocite.pipeline.options import Recommendation
+from cocite.systems.citing_sentences.quality import Quality
 
 IN_LIBRARY = "in my library"
 """The words behind a paper that the author has already."""
@@ -54,6 +55,8 @@ class Report:
     """The sentences that seem to need a citation; None: nobody asked for them."""
     references: Mapping[str, FormattedReference] = field(default_factory=dict)
     """Id of a paper -> its reference in the style that the author named."""
+    suggestion_quality: Quality | None = None
+    """How often the classifier that suggested sentences is right; None: not measured."""
 
     def papers(self) -> list[PaperRecord]:
         """The papers that are recommended, in the order of the report, each once."""
@@ -121,7 +124,15 @@ class Report:
         for one in self.suggestions:
             values = gap_values(one.advice, self.library or frozenset(), self.references)
             made.append({"suggestion": values.pop("gap"), "probability": one.probability, **values})
-        return {"suggestions": made}
+        quality = self.suggestion_quality
+        return {"suggestions": made, "suggestion_quality": None if quality is None else asdict(quality)}
+
+    @property
+    def quality_line(self) -> str:
+        """How often suggestions are right, in a sentence; "" where none were asked for, or nothing was measured."""
+        if self.suggestions is None or self.suggestion_quality is None:
+            return ""
+        return self.suggestion_quality.sentence
 
     def mark(self, paper: PaperRecord | Recommendation) -> str:
         """What stands behind a paper that the author has already; "" behind others."""
@@ -134,7 +145,9 @@ class Report:
         for gap in self.gaps:
             lines += [f"## Gap {gap.number} ({gap.gap.place})", "", *self._markdown_of(gap)]
         if self.suggestions is not None:
-            lines += [f"## {SUGGESTED}", "", *([] if self.suggestions else [NONE_SUGGESTED, ""])]
+            lines += [f"## {SUGGESTED}", ""]
+            lines += [self.quality_line, ""] if self.quality_line else []
+            lines += [] if self.suggestions else [NONE_SUGGESTED, ""]
             for one in self.suggestions:
                 lines += [f"### {_md(one.heading)}", "", *self._markdown_of(one.advice)]
         if self.cited:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from cocite_serve.http.schemas import EvidenceOut
+from cocite_serve.http.schemas import EvidenceOut, SuggestionQuality
 
 NOTE: str = Field(
     default="",
@@ -135,6 +135,11 @@ class FilledGaps(Answer):
     suggestions: list[SuggestedSentence] = Field(
         default=[],
         description="With `suggest`: sentences that seem to need a citation, in the order of the text.",
+    )
+    suggestion_quality: SuggestionQuality | None = Field(
+        default=None,
+        description="How often these are right, to be told to the author; null without `suggest`, or where it is not "
+        "known.",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 
 from cocite.corpus.records import TARGET_MARK
+from cocite.systems.citing_sentences.quality import Quality
 from cocite_serve.agents.answers import Bibliography, Explanation, FilledGaps, Paper, RankedPaper, Recommended
 from cocite_serve.http.schemas import EvidenceOut
 
@@ -42,6 +43,8 @@ def _(answer: FilledGaps) -> str:
     for filled in answer.gaps:
         gap = f"Gap {filled.gap}: {_line(filled.context)}"
         parts += [gap, _note(filled.note), *_papers(filled.papers)]
+    if told := answer.suggestion_quality:
+        parts.append(Quality(told.precision, told.recall).sentence)
     for number, one in enumerate(answer.suggestions, 1):
         place = f"Suggestion {number}, line {one.line}, probability {one.probability:.2f}"
         parts += [f"{place}: {_line(one.sentence)}", _note(one.note), *_papers(one.papers)]

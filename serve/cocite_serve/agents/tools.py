@@ -40,7 +40,7 @@ from cocite_serve.http.manuscript import NO_TEXT, Manuscript, parse_manuscript
 from cocite_serve.http.papers import Papers
 from cocite_serve.http.pasted_text import form_of
 from cocite_serve.http.request_seeds import NO_SEEDS, Seeds, find_seeds, has_text
-from cocite_serve.http.schemas import EvidenceOut
+from cocite_serve.http.schemas import EvidenceOut, SuggestionQuality
 
 DEPTH = 300
 """Candidates that are put in order for each query."""
@@ -183,7 +183,14 @@ class Tools:
     ) -> FilledGaps:
         """The answer about a draft whose gaps are filled."""
         unknown = self._options(1, asked.exclude)[1]
-        return FilledGaps(gaps=list(gaps), suggestions=list(suggested), unknown=unknown, **self._versions)
+        quality = self._classifier.quality if self._classifier is not None and asked.suggest else None
+        return FilledGaps(
+            gaps=list(gaps),
+            suggestions=list(suggested),
+            suggestion_quality=quality and SuggestionQuality.model_validate(quality),
+            unknown=unknown,
+            **self._versions,
+        )
 
     def explain(self, asked: ExplainArguments) -> Explanation:
         """What speaks for citing a paper in a manuscript, or at one gap of it, and where it stands in the list.

@@ -39,7 +39,7 @@ from cocite_serve.http.option_fields import RecommendOptions
 from cocite_serve.http.papers import Papers
 from cocite_serve.http.recommending import recommend_for, versions_of
 from cocite_serve.http.request_context import current
-from cocite_serve.http.schemas import Problem, RecommendRequest, RecommendResponse
+from cocite_serve.http.schemas import Problem, RecommendRequest, RecommendResponse, SuggestionQuality
 from cocite_serve.http.service import Service
 
 
@@ -108,6 +108,7 @@ class DraftLines(AnswerLines):
                 year=found.year,
                 gaps=len(draft.gaps),
                 suggestions=len(found.suggested),
+                suggestion_quality=found.quality and SuggestionQuality.model_validate(found.quality),
                 cited=cited_out(found.cited),
                 warnings=[*draft.warnings, *missing_warnings(found.missing)],
                 request_id=current().id,

@@ -17,6 +17,7 @@ from cocite.drafts.draft import Draft, Gap
 from cocite.drafts.draft_text import draft_text
 from cocite.drafts.suggestions import has_classifier
 from cocite.errors import InputError
+from cocite.systems.citing_sentences.quality import Quality
 from cocite_serve.http.draft_files import own_keys, read_files, with_cited
 from cocite_serve.http.draft_finishing import NOT_WRITTEN, check_choices, chosen_draft, finished_draft
 from cocite_serve.http.draft_schemas import (
@@ -52,6 +53,7 @@ class FoundDraft:
         taken: all keys of the draft and its bibliography.
         missing: bibliographies that were not sent.
         suggested: sentences that seem to need a citation, as gaps with their probabilities.
+        quality: how often these are right, where that was measured.
 
     Example:
         >>> FoundDraft(Draft("text", "a.txt"), None, [], [], {}, frozenset(), ()).cited_ids
@@ -66,6 +68,7 @@ class FoundDraft:
     taken: frozenset[str]
     missing: tuple[str, ...]
     suggested: tuple[tuple[Gap, float], ...] = ()
+    quality: Quality | None = None
 
     @property
     def cited_ids(self) -> tuple[str, ...]:
@@ -222,6 +225,7 @@ def found_draft(
         frozenset({*bibliography.entries, *(one.key for one in cited)}),
         read.missing,
         read.suggested,
+        read.quality,
     )
 
 

@@ -21,7 +21,7 @@ from cocite_serve.http.query_fields import (
     Whole,
     Year,
 )
-from cocite_serve.http.schemas import PaperOut, Problem, RecommendResponse
+from cocite_serve.http.schemas import PaperOut, Problem, RecommendResponse, SuggestionQuality
 
 FileName = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 MAX_CHOSEN = 20
@@ -275,6 +275,10 @@ class DraftHead(BaseModel):
     year: int | None = None
     gaps: int = Field(description="How many lines of gaps follow.")
     suggestions: int = Field(default=0, description="How many lines of suggestions follow.")
+    suggestion_quality: SuggestionQuality | None = Field(
+        default=None,
+        description="How often suggestions are right; null without `suggest`, or where it is not known.",
+    )
     cited: list[CitedOut] = Field(default=[], description="Every key, in the order of the text.")
     warnings: list[str] = Field(default=[], description="A sentence for each part that was left out.")
     model_version: str

@@ -292,6 +292,20 @@ class Problem(BaseModel):
     request_id: str = Field(description="The request's id: the server's log has it.")
 
 
+class SuggestionQuality(BaseModel):
+    """How often the model is right that a sentence needs a citation, in papers that it has not seen.\f
+
+    Example:
+        >>> SuggestionQuality(precision=0.47, recall=0.532).precision
+        0.47
+    """
+
+    model_config = ConfigDict(from_attributes=True)
+
+    precision: float = Field(description="Share of the sentences that it picks which cite.")
+    recall: float = Field(description="Share of the sentences that cite which it picks.")
+
+
 class BatchLine(BaseModel):
     """The answer to one request of a batch.\f
 

@@ -200,6 +200,10 @@ def test_sentences_that_need_a_citation_have_papers(tools: Tools) -> None:
     [found] = sure.sentences(asked)
     answer = sure.gather(asked, [], [sure.fill_sentence(asked, found)])
     [one] = answer.suggestions
+    assert answer.suggestion_quality is not None
+    assert answer.suggestion_quality.model_dump() == {"precision": 0.47, "recall": 0.53}
+    assert "In papers that the model has not seen, 47 of 100 sentences that it picks cite;" in as_text(answer)
+    assert sure.gather(FillGapsArguments(text=DRAFT), []).suggestion_quality is None
     assert (one.line, one.sentence) == (3, "We split rare words into subword units in all of our systems.")
     assert "Subword" in one.papers[0].title
     assert "Suggestion 1, line 3, probability 0.73: We split rare words" in as_text(answer)

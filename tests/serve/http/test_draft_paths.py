@@ -284,6 +284,7 @@ def test_sentences_that_need_a_citation_are_answered_as_gaps(backend: InProcess,
     files = {**FILES, "parts/scores.tex": PART + NEEDY}
     first, *rest, last = lines(api, files, suggest=1, top_k=3)
     assert (first["gaps"], first["suggestions"]) == (2, 1)
+    assert first["suggestion_quality"] == {"precision": 0.47, "recall": 0.53}
     [line] = [one for one in rest if one["kind"] == "suggestion"]
     told = SuggestionLine.model_validate(line)
     assert (told.suggestion, told.file, told.line, told.sentence) == (1, "parts/scores.tex", 2, NEEDY.strip())
@@ -297,7 +298,8 @@ def test_sentences_that_need_a_citation_are_answered_as_gaps(backend: InProcess,
     head, *rest, _ = lines(api, {"a.txt": NEEDY}, suggest=3)
     assert (head["gaps"], head["suggestions"], len(rest)) == (0, 1, 1)
     # Nobody asked for any.
-    assert lines(api, files)[0]["suggestions"] == 0
+    unasked = lines(api, files)[0]
+    assert (unasked["suggestions"], unasked["suggestion_quality"]) == (0, None)
 
 
 def test_what_is_refused_of_suggestions(backend: InProcess, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from cocite.errors import IntegrityError
 from cocite.manifests import read_json
 from cocite.protocols import require_finite
 from cocite.systems.citing_sentences.features import Features, TextSentence, vectors
+from cocite.systems.citing_sentences.quality import Quality
 from cocite.verification import open_verified
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class CitingSentenceClassifier:
         settings: what it reads.
         weights: (width,) float32 weight of each feature.
         intercept: log-odds of a sentence without features.
+        quality: how often it is right; None: not measured, or not loaded from a folder.
 
     Raises:
         ValueError: the weights do not have the width of the settings.
@@ -67,6 +69,7 @@ class CitingSentenceClassifier:
     settings: ClassifierSettings
     weights: NDArray[np.float32]
     intercept: float
+    quality: Quality | None = None
 
     def __post_init__(self) -> None:
         if self.weights.shape != (self.settings.width,):
@@ -106,12 +109,12 @@ class CitingSentenceClassifier:
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
 
-        open_verified(folder, kind=KIND)
+        quality = Quality.of_meta(open_verified(folder, kind=KIND).meta)
         settings = ClassifierSettings.parse(read_json(folder / _SETTINGS), where=str(folder / _SETTINGS))
         try:
             arrays = load_file(folder / _WEIGHTS)
             weights, intercept = arrays["weights"], float(arrays["intercept"][0])
-            return cls(settings, np.asarray(weights, np.float32), intercept)
+            return cls(settings, np.asarray(weights, np.float32), intercept, quality)
         except (SafetensorError, KeyError, IndexError, ValueError) as error:
             raise IntegrityError(
                 f"does not fit its settings: {error}", where=str(folder / _WEIGHTS), hint="train it again"
