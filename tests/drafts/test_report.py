@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from html.parser import HTMLParser
 
 from cocite.corpus.records import PaperRecord
 from cocite.drafts.advice import CitedPaper, Companion, GapAdvice
@@ -55,7 +56,7 @@ def test_values_are_json() -> None:
 
 def test_markdown_shows_titles_as_they_are() -> None:
     text = report().markdown()
-    assert r"1. **Trees & \<b\>\*leaves\*\</b\>** Ann Lee ACL 1999" in text
+    assert r"1. [**Trees & \<b\>\*leaves\*\</b\>**](https://doi.org/10.1/a) Ann Lee ACL 1999" in text
     assert "- [x] lee: Found" in text
     assert "- [ ] kim: Lost (not in the corpus)" in text
     assert "**Roots** 1998: 4 papers cite it with papers that you cite" in text
@@ -84,8 +85,11 @@ def test_a_style_has_the_place_of_title_and_byline_in_every_form() -> None:
     reference = FormattedReference("Lee. Trees & <b>*leaves*</b>. \ue000ACL\ue001.")
     made = replace(report(library=frozenset({"p"})), references={"p": reference})
     assert [paper.id for paper in made.papers()] == ["p", "r"]
-    assert r"1. Lee. Trees & \<b\>\*leaves\*\</b\>. *ACL*. (in my library)" in made.markdown()
-    assert "<li>Lee. Trees &amp; &lt;b&gt;*leaves*&lt;/b&gt;. <i>ACL</i>. (in my library)" in made.html()
+    assert (
+        r"1. [Lee. Trees & \<b\>\*leaves\*\</b\>. *ACL*.](https://doi.org/10.1/a) (in my" in made.markdown()
+    )
+    linked = "Lee. Trees &amp; &lt;b&gt;*leaves*&lt;/b&gt;. <i>ACL</i>.</a> (in my library)"
+    assert f'<li><a href="https://doi.org/10.1/a" rel="noreferrer">{linked}' in made.html()
     assert made.line(PAPER) == "Lee. Trees & <b>*leaves*</b>. ACL."
     values = made.values()
     assert values["gaps"][0]["papers"][0]["reference"] == "Lee. Trees & <b>*leaves*</b>. ACL."
@@ -146,7 +150,45 @@ def test_html_escapes_what_drafts_and_papers_hold() -> None:
     assert "<script>" not in page
     assert "<b>" not in page
     assert "Trees &amp; &lt;b&gt;*leaves*&lt;/b&gt;" in page
-    assert "http" not in page
+
+
+class Loaded(HTMLParser):
+    """The links of a page, and what a browser would load for it."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.links: list[tuple[str | None, str | None]] = []
+        self.loaded: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        held = dict(attrs)
+        if tag == "a":
+            self.links.append((held["href"], held.get("rel")))
+        elif tag in {"link", "script", "img", "iframe", "base"} or {"src", "href", "srcset"} & held.keys():
+            self.loaded.append((tag, held))
+
+
+def test_titles_lead_to_the_papers_and_nothing_is_loaded() -> None:
+    hostile = replace(PAPER, id="h", doi='10.1/"><script src=//x>)')
+    first = replace(report().gaps[0], papers=(PAPER, hostile))
+    acl = CitedPaper("pap", PaperRecord("P02-1040", "BLEU *2*"), "BLEU")
+    preprint = Companion(PaperRecord("arXiv:1706.03762", "Attention"), 2)
+    made = replace(report(), gaps=[first], cited=[acl, *report().cited], companions=[preprint])
+    page = Loaded(made.html())
+    addresses = [
+        "https://doi.org/10.1/a",
+        "https://doi.org/10.1/%22%3E%3Cscript%20src%3D//x%3E%29",
+        "https://aclanthology.org/P02-1040",
+        "https://arxiv.org/abs/1706.03762",
+    ]
+    assert page.links == [(address, "noreferrer") for address in addresses]
+    assert page.loaded == []
+    assert "url(" not in made.html()
+    assert "@import" not in made.html()
+    assert [one for one in addresses if f"]({one})" in made.markdown()] == addresses
+    assert r"- [x] pap: [BLEU \*2\*](https://aclanthology.org/P02-1040)" in made.markdown()
+    assert "- [x] lee: Found\n" in made.markdown()
 
 
 def test_reasons_and_control_characters() -> None:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from cocite.corpus.paper_address import paper_address
 from cocite.corpus.records import OTHER_MARK, TARGET_MARK, PaperRecord
 from cocite.drafts.advice import CitedPaper, Companion, GapAdvice
 from cocite.drafts.draft import Draft
@@ -152,7 +153,7 @@ class Report:
                 lines += [f"### {_md(one.heading)}", "", *self._markdown_of(one.advice)]
         if self.cited:
             lines += ["## Cited already", ""]
-            lines += [f"- [{'x' if one.paper else ' '}] {_md(cited_line(one))}" for one in self.cited]
+            lines += [f"- [{'x' if one.paper else ' '}] {_markdown_cited(one)}" for one in self.cited]
             lines.append("")
         if self.companions:
             lines += ["## Usually cited together with these", ""]
@@ -176,8 +177,8 @@ class Report:
     def _markdown_paper(self, paper: PaperRecord | Recommendation) -> str:
         """A paper's reference in the author's style, or else its title and byline."""
         if paper.id in self.references:
-            return self.references[paper.id].markdown(_escaped)
-        return f"**{_md(paper.title)}** {_md(byline(paper))}"
+            return _markdown_link(paper, self.references[paper.id].markdown(_escaped))
+        return f"{_markdown_link(paper, f'**{_md(paper.title)}**')} {_md(byline(paper))}"
 
     def line(self, paper: PaperRecord | Recommendation) -> str:
         """As ``_markdown_paper``, in plain text."""
@@ -186,7 +187,7 @@ class Report:
         return f"{paper.title} ({byline(paper)})"
 
     def html(self) -> str:
-        """The report as one HTML page that loads nothing."""
+        """The report as one HTML page that loads nothing; its links lead to the papers."""
         from jinja2 import Environment, PackageLoader
 
         environment = Environment(
@@ -198,6 +199,7 @@ class Report:
             byline=byline,
             chance=chance,
             reasons=reasons,
+            address=address,
             cited_line=cited_line,
             companion_reason=companion_reason,
             suggested=SUGGESTED,
@@ -277,6 +279,16 @@ def _record(paper: PaperRecord | Recommendation) -> PaperRecord:
     )
 
 
+def address(paper: PaperRecord | Recommendation) -> str:
+    """Where a paper is shown on the web; "" where its ids do not say.
+
+    Example:
+        >>> address(PaperRecord("P02-1040", "BLEU"))
+        'https://aclanthology.org/P02-1040'
+    """
+    return paper_address(paper.id, paper.doi)
+
+
 def byline(paper: PaperRecord | Recommendation) -> str:
     """Authors, venue and year in one line.
 
@@ -352,6 +364,17 @@ def printable(text: str) -> str:
         'Trees[2J'
     """
     return _CONTROL.sub("", text)
+
+
+def _markdown_link(paper: PaperRecord | Recommendation, text: str) -> str:
+    """A text in Markdown, as a link to a paper where there is an address."""
+    return f"[{text}]({link})" if (link := address(paper)) else text
+
+
+def _markdown_cited(cited: CitedPaper) -> str:
+    if cited.paper is None:
+        return _md(cited_line(cited))
+    return f"{_md(cited.key)}: {_markdown_link(cited.paper, _md(cited.paper.title))}"
 
 
 def _md(text: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
-from urllib.parse import quote
 
+from cocite.corpus.paper_address import paper_address
 from cocite.corpus.records import TARGET_MARK
 from cocite.pipeline.confidence import list_note
 from cocite.pipeline.evidence import Evidence
@@ -73,9 +73,8 @@ def _row(rank: int, paper: Recommendation) -> str:
         escape(part) for part in (authors, str(paper.year or ""), paper.venue, paper.id) if part
     )
     title = escape(paper.title)
-    if paper.doi:
-        # Quoted whole, a DOI cannot leave the address that it is put into.
-        title = f'<a href="https://doi.org/{quote(paper.doi)}" rel="noopener noreferrer">{title}</a>'
+    if address := paper_address(paper.id, paper.doi):
+        title = f'<a href="{address}" rel="noopener noreferrer">{title}</a>'
     return (
         f"<tr><td>{rank}</td><td>{title}<br><small>{about}</small></td>"
         f"<td>{_reasons(paper.evidence)}</td><td>{paper.score:.3g}</td></tr>"
