@@ -3,8 +3,8 @@
 The proxy is the process that clients connect to. It passes on a request before its body is there; when a gateway's
 process dies it ends the request with nothing (which the HTTP server makes a 500); and while no gateway runs it answers
 404 in plain text. Here the body is read first, within its limits; the second is asked of another gateway, since no
-request of the API changes anything; and all answers of the proxy's own get the API's form. What is sure to be refused,
-and what nobody waits for any more, is not passed on.
+request of the API changes anything; and all answers of the proxy's own get the API's form, a count and a line in the
+log. What is sure to be refused, and what nobody waits for any more, is not passed on.
 
 Source: ``GenericProxy`` and ``HTTPProxy`` in Ray's ``serve/_private/proxy.py`` (2.60). The proxy gets its middleware
 from the function that the environment names in ``RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH``.
@@ -30,10 +30,10 @@ from cocite.config import Settings
 from cocite_serve.http.body_limit import DRAFT_PATHS, ArrivingBytes, HeldBodies, read_body, replay
 from cocite_serve.http.bounded_heads import bound_all_heads
 from cocite_serve.http.full_notes import PATH, RefuseWhenFull
-from cocite_serve.http.metrics import BEGAN, OwnRefusals
+from cocite_serve.http.own_refusals import BEGAN, OwnRefusals
 from cocite_serve.http.problem_body import overloaded, problem
 from cocite_serve.http.request_context import HEADER, context_of
-from cocite_serve.settings import Limits, ServeSettings
+from cocite_serve.settings import Limits, LogSettings, ServeSettings
 
 CALLBACK = "cocite_serve.proxy.middlewares"
 """For ``RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH``, which the proxy's process reads when it starts."""
@@ -46,7 +46,7 @@ TURNS = 2
 OWN_PATHS = "/-/"
 """Paths of the proxy itself: its health and its routes."""
 COUNTED_PATHS = (PATH, "/v1/recommend/batch", "/v1/rerank", "/v1/embed", *DRAFT_PATHS)
-"""Paths that the metrics of the proxy's own refusals name; a client may send any other."""
+"""Paths that the metrics and the log of the proxy's own refusals name; a client may send any other."""
 NOT_READY = "The endpoint is starting or ending; try again"
 Begun = Callable[[], None]
 """Called when the answer to a request begins."""
@@ -79,6 +79,8 @@ class ProxySettings(Settings):
     before it is read."""
     retry_after_s: Annotated[int, Field(ge=0, le=86_400)] = 1
     """Seconds after which a client may try again."""
+    logs: LogSettings = Field(default_factory=LogSettings)
+    """Where it writes a line for each request that it answers itself."""
     ending: FilePath | None = None
     """A file that is there once the endpoint is ending, and its proxy with it: a request that was passed on then might
     wait for a gateway that is gone. None: the proxy belongs to a cluster and outlives the endpoint. It learns from Ray
@@ -107,6 +109,7 @@ def environment(settings: ServeSettings, ending: Path | None = None) -> dict[str
         arriving_bytes=limits.arriving_bytes,
         drafts=limits.drafts_waiting * settings.gateway.most,
         retry_after_s=settings.retry_after_s,
+        logs=settings.logs,
         ending=ending,
     )
     return {VARIABLE: proxy.model_dump_json()}
@@ -124,8 +127,12 @@ def middlewares() -> list[Middleware]:
     bound_all_heads(
         Limits(connections=settings.connections, head_bytes=settings.head_bytes, head_s=settings.head_s)
     )
+    refusals = OwnRefusals(COUNTED_PATHS, settings.logs)
     # Ray puts what comes later around what comes before.
-    return [Middleware(RefuseWhenFull), Middleware(AnswerOnce, settings=settings)]
+    return [
+        Middleware(RefuseWhenFull, refusals=refusals),
+        Middleware(AnswerOnce, settings=settings, refusals=refusals),
+    ]
 
 
 class AnswerOnce:
@@ -134,21 +141,22 @@ class AnswerOnce:
     Args:
         app: Ray Serve's proxy.
         settings: limits.
+        refusals: sends what the proxy answers by itself.
 
     Example:
         >>> from starlette.testclient import TestClient
         >>> async def no_gateway(scope, receive, send):
         ...     pass  # as the proxy, when the process of a gateway has died
-        >>> answer = TestClient(AnswerOnce(no_gateway, ProxySettings(retry_after_s=2))).get("/v1/health")
+        >>> once = AnswerOnce(no_gateway, ProxySettings(retry_after_s=2), OwnRefusals(()))
+        >>> answer = TestClient(once).get("/v1/health")
         >>> answer.status_code, answer.headers["retry-after"], answer.json()["reason"]
         (503, '2', 'not_ready')
     """
 
-    def __init__(self, app: ASGIApp, settings: ProxySettings) -> None:
-        self._app, self._settings = app, settings
+    def __init__(self, app: ASGIApp, settings: ProxySettings, refusals: OwnRefusals) -> None:
+        self._app, self._settings, self._refusals = app, settings, refusals
         self._drafts = HeldBodies(settings.drafts)
         self._arriving = ArrivingBytes(settings.arriving_bytes, settings.retry_after_s)
-        self._refusals = OwnRefusals(COUNTED_PATHS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, again if there was no answer."""

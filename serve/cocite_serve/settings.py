@@ -292,7 +292,7 @@ def _state() -> Path:
 
 
 class LogSettings(Settings):
-    """Where gateways write a line for each request, which outlives them.
+    """Where the endpoint's processes write their lines, such as one for each request, which outlive them.
 
     Example:
         >>> LogSettings(folder="/var/log/cocite", files=10).file_bytes
@@ -304,7 +304,7 @@ class LogSettings(Settings):
     file_bytes: int = Field(default=10 * 1024**2, ge=1024, le=1024**4)
     """Bytes of a file; then a new one is begun."""
     files: int = Field(default=5, ge=2, le=1_000)
-    """Files that each gateway keeps; the oldest is deleted."""
+    """Files that each process keeps; the oldest is deleted."""
 
 
 class TraceSettings(Settings):

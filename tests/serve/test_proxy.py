@@ -12,12 +12,21 @@ from ray.serve._private.http_util import RequestIdMiddleware, call_function_from
 from ray.util.metrics import Metric
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.testclient import TestClient
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cocite_serve.http.full_notes import RefuseWhenFull
+from cocite_serve.http.own_refusals import OwnRefusals
 from cocite_serve.http.problem_body import problem
-from cocite_serve.proxy import CALLBACK, PAUSES_S, VARIABLE, AnswerOnce, ProxySettings, environment
-from cocite_serve.settings import Limits, ServeSettings
+from cocite_serve.proxy import (
+    CALLBACK,
+    COUNTED_PATHS,
+    PAUSES_S,
+    VARIABLE,
+    AnswerOnce,
+    ProxySettings,
+    environment,
+)
+from cocite_serve.settings import Limits, LogSettings, ServeSettings
 
 SETTINGS = ProxySettings(retry_after_s=3, body_bytes=100, draft_bytes=200)
 
@@ -35,8 +44,12 @@ class Proxy:
         await RequestIdMiddleware(self.app)(scope, receive, send)
 
 
-def client(proxy: Proxy) -> TestClient:
-    return TestClient(AnswerOnce(proxy, SETTINGS))
+def before(proxy: ASGIApp, settings: ProxySettings = SETTINGS, logs: LogSettings | None = None) -> AnswerOnce:
+    return AnswerOnce(proxy, settings, OwnRefusals(COUNTED_PATHS, logs))
+
+
+def client(proxy: ASGIApp, logs: LogSettings | None = None) -> TestClient:
+    return TestClient(before(proxy, logs=logs))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +92,7 @@ def test_the_proxy_never_sees_an_id_that_may_not_be_logged(id: bytes) -> None:
 
 def test_an_endpoint_that_is_ending_takes_no_request(tmp_path: Path) -> None:
     settings, proxy = ProxySettings(retry_after_s=3, ending=tmp_path / "ending"), Proxy(JSONResponse({}))
-    asked = TestClient(AnswerOnce(proxy, settings))
+    asked = TestClient(before(proxy, settings))
     assert asked.get("/v1/version").status_code == 200
     (tmp_path / "ending").touch()
     answer = asked.get("/v1/version")
@@ -134,7 +147,7 @@ def test_nobody_is_asked_again_for_a_client_that_has_left(leaves: str) -> None:
             raise AssertionError("nobody is there")
 
         scope = {"type": "http", "path": "/", "method": "POST", "headers": []}
-        await AnswerOnce(Proxy(gateway), SETTINGS)(scope, receive, send)
+        await before(Proxy(gateway))(scope, receive, send)
 
     asyncio.run(run())
     assert attempts == [{"type": "http.disconnect"}] * (leaves == "while")
@@ -163,7 +176,7 @@ def test_so_many_bodies_of_drafts_are_held_until_their_answers_begin() -> None:
             if message["type"] == "http.response.start":
                 statuses.append(message["status"])
 
-        proxy = AnswerOnce(gateway, SETTINGS.model_copy(update={"drafts": 2}))
+        proxy = before(gateway, SETTINGS.model_copy(update={"drafts": 2}))
         scope = {"type": "http", "path": "/v1/draft", "method": "POST", "headers": []}
         under_way = [asyncio.ensure_future(proxy(dict(scope), receive, send)) for _ in range(2)]
         while not proxy._drafts.full:
@@ -216,7 +229,7 @@ def test_a_large_body_does_not_reach_a_gateway() -> None:
 
 def test_a_body_that_comes_while_too_many_others_do_is_refused() -> None:
     settings = ProxySettings(retry_after_s=3, arriving_bytes=100)
-    answer_once = AnswerOnce(Proxy(JSONResponse({})), settings)
+    answer_once = before(Proxy(JSONResponse({})), settings)
 
     async def both() -> list[Message]:
         sent: list[Message] = []
@@ -265,14 +278,12 @@ def test_ray_finds_the_middleware_by_the_environment(monkeypatch: pytest.MonkeyP
         monkeypatch.setenv(name, value)
     inner, middleware = call_function_from_import_path(CALLBACK)
     assert (inner.cls, middleware.cls) == (RefuseWhenFull, AnswerOnce)
-    assert middleware.kwargs == {
-        "settings": ProxySettings(
-            **{"connections": 50, "head_bytes": 1024, "head_s": 4},
-            **{"body_bytes": 2048, "draft_bytes": 4096, "body_s": 3, "arriving_bytes": 9000},
-            drafts=32,
-            retry_after_s=7,
-        )
-    }
+    assert middleware.kwargs["settings"] == ProxySettings(
+        **{"connections": 50, "head_bytes": 1024, "head_s": 4},
+        **{"body_bytes": 2048, "draft_bytes": 4096, "body_s": 3, "arriving_bytes": 9000},
+        drafts=32,
+        retry_after_s=7,
+    )
     server = uvicorn.Config(PlainTextResponse())  # Ray Serve names no protocol when it makes its own
     server.load()
     assert server.http_protocol_class.limits == Limits(connections=50, head_bytes=1024, head_s=4)
@@ -303,7 +314,7 @@ def test_a_gateway_may_die_before_or_after_it_has_the_body(receives: int) -> Non
         bodies.append((await receive())["body"])
         await JSONResponse({})(scope, receive, send)
 
-    answer = TestClient(AnswerOnce(proxy, SETTINGS)).post("/v1/recommend", content=b"x" * 100)
+    answer = client(proxy).post("/v1/recommend", content=b"x" * 100)
     assert (answer.status_code, bodies[1]) == (200, b"x" * 100)
 
 
@@ -319,7 +330,7 @@ def test_a_header_that_is_not_utf8_is_refused_and_an_id_replaced(name: bytes, st
 
     scope = {"type": "http", "path": "/v1/version", "method": "GET", "headers": [(name, b"\xff\xfe")]}
     proxy = Proxy(JSONResponse({}))
-    asyncio.run(AnswerOnce(proxy, SETTINGS)(scope, receive, send))  # type: ignore[arg-type]
+    asyncio.run(before(proxy)(scope, receive, send))  # type: ignore[arg-type]
     assert sent[0]["status"] == status
     assert len(proxy.bodies) == (status == 200)
     if status == 400:

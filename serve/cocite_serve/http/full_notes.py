@@ -17,7 +17,7 @@ from typing import Any
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cocite_serve.http.metrics import OwnRefusals
+from cocite_serve.http.own_refusals import OwnRefusals
 from cocite_serve.http.problem_body import overloaded
 
 FULL_HEADER = "X-Cocite-Full"
@@ -90,21 +90,23 @@ class RefuseWhenFull:
 
     Args:
         app: Ray Serve's proxy; a request's whole body comes in one message.
+        refusals: sends what is refused.
         clock: as ``time.monotonic``.
 
     Example:
         >>> from starlette.responses import JSONResponse
         >>> from starlette.testclient import TestClient
         >>> full = JSONResponse({}, 429, {"Retry-After": "2", FULL_HEADER: "0.5"})  # of a gateway
-        >>> client = TestClient(RefuseWhenFull(full))
+        >>> client = TestClient(RefuseWhenFull(full, OwnRefusals((PATH,))))
         >>> answers = [client.post("/v1/recommend", json={"context": "as in [CIT]"}) for _ in range(2)]
         >>> [answer.headers["retry-after"] for answer in answers], answers[1].json()["reason"]
         (['2', '2'], 'overloaded')
     """
 
-    def __init__(self, app: ASGIApp, clock: Callable[[], float] = time.monotonic) -> None:
-        self._app, self._notes = app, FullNotes(clock)
-        self._refusals = OwnRefusals((PATH,))
+    def __init__(
+        self, app: ASGIApp, refusals: OwnRefusals, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._app, self._refusals, self._notes = app, refusals, FullNotes(clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse the request, or pass it on and note how it was answered."""

@@ -14,7 +14,6 @@ from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import Any, Protocol
 
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cocite_mlflow.references import ModelVersion
@@ -26,8 +25,6 @@ from cocite_serve.metric_types import counter, gauge, histogram
 
 REASON = "cocite.reason"
 """Key of a request's scope: why it was refused, where the status alone does not say."""
-BEGAN = "cocite.began"
-"""Key of a request's scope in the proxy: when the request came, by ``time.perf_counter``."""
 CLIENT_GONE = 499
 """Status that stands for a client that left before its response; nobody receives it."""
 REASONS = {
@@ -264,39 +261,7 @@ class CountRequests:
             seconds, path = time.perf_counter() - begin, route_path(scope, self._paths)
             self._metrics.count(path, status, seconds, scope.get(REASON))
             if self._log is not None:
-                self._log(_line(scope, path, status, seconds, context))
-
-
-class OwnRefusals:
-    """Sends what Ray Serve's proxy answers by itself, and counts it: no gateway does.
-
-    Args:
-        paths: that the counts name; a client may send any other.
-
-    Example:
-        >>> import asyncio
-        >>> from starlette.responses import PlainTextResponse
-        >>> async def send(message: Message) -> None:
-        ...     print(message["type"])
-        >>> scope = {"type": "http", "path": "/v1/recommend"}
-        >>> refusals = OwnRefusals(("/v1/recommend",))
-        >>> asyncio.run(refusals.send(PlainTextResponse("full", 429), scope, None, send))
-        http.response.start
-        http.response.body
-    """
-
-    def __init__(self, paths: Collection[str]) -> None:
-        self._paths = paths
-        self._metrics: GatewayMetrics | None = None
-
-    async def send(self, refusal: Response, scope: Scope, receive: Receive, send: Send) -> None:
-        """Count a refusal, and send it; without :data:`BEGAN` in the scope it took no time."""
-        # Made here, because Ray's metrics are those of the process that makes them.
-        self._metrics = self._metrics or GatewayMetrics()
-        now = time.perf_counter()
-        path, seconds = route_path(scope, self._paths), now - scope.get(BEGAN, now)
-        self._metrics.count(path, refusal.status_code, seconds, scope.get(REASON))
-        await refusal(scope, receive, send)
+                self._log(log_line(scope, path, status, seconds, context))
 
 
 def route_path(scope: Scope, paths: Collection[str]) -> str:
@@ -320,8 +285,20 @@ def route_path(scope: Scope, paths: Collection[str]) -> str:
     return "other"
 
 
-def _line(scope: Scope, path: str, status: int, seconds: float, context: RequestContext) -> dict[str, Any]:
-    """The log line of a request that has ended. Of what the client typed, it has the request's id alone."""
+def log_line(scope: Scope, path: str, status: int, seconds: float, context: RequestContext) -> dict[str, Any]:
+    """The log line of a request that has ended. Of what the client typed, it has the request's id alone.
+
+    Args:
+        scope: of the request.
+        path: of the route, by :func:`route_path`.
+        status: of the response.
+        seconds: since the request began.
+        context: of the request.
+
+    Example:
+        >>> log_line({"method": "GET"}, "/v1/version", 503, 0.0123, RequestContext("5f0c"))
+        {'request_id': '5f0c', 'method': 'GET', 'path': '/v1/version', 'status': 503, 'reason': 'not_ready', 'ms': 12.3}
+    """
     method = scope["method"] if scope["method"] in METHODS else "other"
     line: dict[str, Any] = {"request_id": context.id, "method": method, "path": path, "status": status}
     if status >= 400:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import select
 import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -28,6 +29,7 @@ HEAD_S = 20
 GATEWAYS = 3
 """One is left when two are killed, however long it takes until others have come in their place."""
 WAIT_S = 600
+ID = re.compile(rb"(?i)x-request-id: (\S+)")
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +50,22 @@ def ask(running: Running, **more: object) -> httpx.Response:
     return httpx.post(f"{running.url}/v1/recommend", json={"context": CONTEXT, **more}, timeout=120)
 
 
+def lines(running: Running, name: str) -> list[dict[str, object]]:
+    """The whole lines that processes of a name have written into the log."""
+    return [
+        json.loads(line)
+        for path in running.log_dir.glob(f"{name}-*.jsonl")  # type: ignore[attr-defined]
+        for line in path.read_text().splitlines(keepends=True)
+        if line.endswith("\n")
+    ]
+
+
+def until(true: Callable[[], object]) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while not true() and time.monotonic() < deadline:
+        time.sleep(0.1)
+
+
 def test_an_id_comes_back_once_and_is_in_the_log(fronted: Running) -> None:
     headers = {"X-Request-ID": "a-clients/id-1"}
     answer = httpx.post(f"{fronted.url}/v1/recommend", json={"title": WORDS}, headers=headers, timeout=120)
@@ -55,17 +73,9 @@ def test_an_id_comes_back_once_and_is_in_the_log(fronted: Running) -> None:
     assert answer.json()["request_id"] == "a-clients/id-1"
 
     def logged() -> list[dict[str, object]]:
-        lines = [
-            json.loads(line)
-            for path in fronted.log_dir.glob("gateway-*.jsonl")  # type: ignore[attr-defined]
-            for line in path.read_text().splitlines(keepends=True)
-            if line.endswith("\n")
-        ]
-        return [line for line in lines if line["request_id"] == "a-clients/id-1"]
+        return [line for line in lines(fronted, "gateway") if line["request_id"] == "a-clients/id-1"]
 
-    deadline = time.monotonic() + WAIT_S
-    while not logged() and time.monotonic() < deadline:  # the line is written when the answer has been sent
-        time.sleep(0.1)
+    until(logged)  # the line is written when the answer has been sent
     [line] = logged()
     assert (line["path"], line["status"], line["index_version"]) == ("/v1/recommend", 200, "000001")
     assert line["ms"] >= line["retrieve_ms"] > 0
@@ -92,6 +102,13 @@ def test_slow_bodies_are_ended_and_delay_nobody(fronted: Running) -> None:
         answers = [client.recv(65536) for client in clients]
         assert time.monotonic() - begin >= BODY_S - 1
     assert {answer.split(b"\r\n")[0] for answer in answers} == {b"HTTP/1.1 408 Request Timeout"}
+    ids = {found[1].decode() for answer in answers if (found := ID.search(answer)) is not None}
+    assert len(ids) == SLOW
+    logged = {line["request_id"]: line for line in lines(fronted, "proxy")}
+    assert ids <= logged.keys()
+    slow = {(logged[id]["status"], logged[id]["reason"], logged[id]["path"]) for id in ids}
+    assert slow == {(408, "body_too_slow", "/v1/recommend")}
+    assert all(logged[id]["ms"] >= 1000 * (BODY_S - 1) for id in ids)  # type: ignore[operator]
 
 
 def test_heads_that_do_not_end_are_ended(fronted: Running) -> None:
@@ -162,6 +179,8 @@ def test_an_endpoint_that_ends_refuses_with_503_and_never_404(starter_index: Pat
     assert {answer.status_code for answer in seen} <= {200, 503}
     refused = [answer for answer in seen if answer.status_code == 503]
     assert refused, "it ends its gateways before its proxy"
+    logged = {json.loads(line)["request_id"] for line in (tmp_path / "logs" / "proxy-0.jsonl").open()}
     for answer in refused:
         assert answer.headers["retry-after"] == "1"
         assert answer.json()["reason"] == "not_ready"
+        assert answer.json()["request_id"] in logged

@@ -9,7 +9,8 @@ from starlette.responses import JSONResponse
 from starlette.testclient import TestClient
 from starlette.types import Receive, Scope, Send
 
-from cocite_serve.http.full_notes import FULL_HEADER, MOST_KINDS, FullNotes, RefuseWhenFull
+from cocite_serve.http.full_notes import FULL_HEADER, MOST_KINDS, PATH, FullNotes, RefuseWhenFull
+from cocite_serve.http.own_refusals import OwnRefusals
 
 GAP = b'{"context": "as in [CIT]", "rerank": 30}'
 
@@ -35,9 +36,13 @@ class Clock:
         return self.now
 
 
+def refusing(gateways: Gateways, clock: Clock) -> RefuseWhenFull:
+    return RefuseWhenFull(gateways, OwnRefusals((PATH,)), clock)
+
+
 def test_while_all_are_full_one_refusal_stands_for_those_that_follow() -> None:
     gateways, clock = Gateways(), Clock()
-    client = TestClient(RefuseWhenFull(gateways, clock))
+    client = TestClient(refusing(gateways, clock))
     first, second = (client.post("/v1/recommend", content=GAP) for _ in range(2))
     assert gateways.asked == 1
     assert FULL_HEADER not in first.headers
@@ -49,7 +54,7 @@ def test_while_all_are_full_one_refusal_stands_for_those_that_follow() -> None:
 
 def test_where_some_replica_may_have_room_each_request_is_passed_on() -> None:
     gateways = Gateways(full_s=0.0)
-    client = TestClient(RefuseWhenFull(gateways, Clock()))
+    client = TestClient(refusing(gateways, Clock()))
     assert [client.post("/v1/recommend", content=GAP).status_code for _ in range(3)] == [429] * 3
     assert gateways.asked == 3
 
@@ -57,7 +62,7 @@ def test_where_some_replica_may_have_room_each_request_is_passed_on() -> None:
 @pytest.mark.parametrize("path", ["/v1/recommend/batch", "/v1/rerank"])
 def test_other_paths_are_passed_on(path: str) -> None:
     gateways = Gateways()
-    client = TestClient(RefuseWhenFull(gateways, Clock()))
+    client = TestClient(refusing(gateways, Clock()))
     client.post("/v1/recommend", content=GAP)
     client.post(path, content=GAP)
     assert gateways.asked == 2
