@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cocite.corpus.bibtex import citation_keys, entries
-from cocite.corpus.key_formula import DEFAULT, FILTERS, FUNCTIONS, MAX_CHARS, KeyFormula
+from cocite.corpus.key_formula import DEFAULT, MAX_CHARS, KeyFormula
+from cocite.corpus.key_formula_parts import FILTERS, FUNCTIONS, MAX_TEXT, Part
 from cocite.corpus.records import PaperRecord
 from cocite.errors import InputError
 
@@ -40,6 +41,35 @@ BARE = PaperRecord("b", "")
         ('"x" + year', "x2017", "x"),
         ("\"\" + year | 'none'", "2017", "none"),
         ("'-' + year", "-2017", "anon"),
+        # What follows is as the documentation of Better BibTeX describes each part.
+        ("authEtal2 + year", "Vaswani.etal2017", "anon"),
+        ("authetal2(sep='_').lower", "vaswani_etal", "anon"),
+        ("authEtAl", "VaswaniEtAl", "anon"),
+        ("authEtAl(sep=_)", "Vaswani_EtAl", "anon"),
+        ("auth(n=3, m=2).fold", "van", "anon"),
+        ("authors.fold.upper", "VASWANIVANDERMAATENWEISS-ORE", "anon"),
+        ("authors.alphanum", "VaswanivanderMaatenWeissOre", "anon"),
+        ("title.condense(_)", "attention_Isall_you_need", "anon"),
+        ("title.condense( '-' ).lower", "attention-isall-you-need", "anon"),
+        ("title.condense", "attentionIsallyouneed", "anon"),
+        ("title.abbr", "aIyn", "anon"),
+        ("title.capitalize.abbr(2)", "AtIsYoNe", "anon"),
+        ("title.select(2,1)", "Isall", "anon"),
+        ("title.select(n=2)", "attentionIsall", "anon"),
+        ("title.select(3)", "youneed", "anon"),
+        ("title.select(9, 2) + year", "2017", "anon"),
+        ("auth(0,2).skipwords", "vanMaaten", "anon"),
+        ("authEtal2.replace('.ETAL', '+etal')", "Vaswani+etal", "anon"),
+        ('authEtal2.replace(find=".", replace=_).lower + shortyear', "vaswani_etal17", "anon"),
+        ("title.replace(' ', '')", "attentionIsallyouneed", "anon"),
+        ("auth.replace('', x)", "Vaswani", "anon"),
+        ("[auth:lower][year]", "vaswani2017", "anon"),
+        ("[auth:lower]_[year]", "vaswani_2017", "anon"),
+        (" [auth3_2:upper] [shorttitle1_1:lower] | [title] ", "VANattention", "anon"),
+        ("[auth.etal]-[shortyear]", "Vaswani.etal-17", "anon"),
+        ("[title:select=2,2:condense=_]", "Isall_you", "anon"),
+        ("[authors1:replace=etal,_al]|none", "Vaswani_al", "none"),
+        ("[veryshorttitle]|x[year]", "attention", "x"),
     ],
 )
 def test_keys_by_formulas(formula: str, key: str, bare: str) -> None:
@@ -57,17 +87,37 @@ def test_keys_by_formulas(formula: str, key: str, bare: str) -> None:
         ("auth +", "character 7: a function or a text in quotes is missing at the end"),
         ("auth + + year", r"character 8: a function or a text in quotes is missing before '\+ year'"),
         ("auth year", r"character 6: '\+' is missing before 'year'"),
-        (
-            "[auth:lower][year]",
-            r"character 1: a function or a text in quotes is missing before '\[auth:lower",
-        ),
+        ("year + [auth:lower]", r"character 8: a function or a text in quotes is missing before '\[auth:low"),
+        ("[auth", r"character 1: a field in brackets or plain text is missing before '\[auth'"),
+        ("[auth]é", "character 7: a field in brackets or plain text is missing before 'é'"),
+        ("[auth]|", "character 8: a field in brackets or plain text is missing beside '|'"),
+        ("[auth:lower:nopunct]", "character 13: cocite knows no filter 'nopunct' .known: lower"),
+        ("[auth:(x)]", "character 7: cocite knows no filter '.x.'"),
+        ("[Auth]", "character 2: cocite knows no function 'Auth'"),
+        ("[year3]", "character 2: 'year' takes nothing in brackets"),
+        ("[title:select=x]", "character 8: 'select' takes at most 2 whole numbers in brackets"),
+        ("[auth+initials]", "character 1: a field in brackets or plain text is missing before"),
         ("year + month", "character 8: cocite knows no function 'month' .known: auth, authors, .*shortyear"),
         ("Title", "cocite knows no function 'Title'"),
-        ("auth.lower.fold", "character 12: cocite knows no filter 'fold' .known: lower, upper, capitalize"),
-        ("auth.lower(3)", "character 11: '\\+' is missing before"),
+        ("auth.lower.ascii", "character 12: cocite knows no filter 'ascii' .known: lower, upper, capitalize"),
+        ("auth.lower(3)", "character 6: 'lower' takes nothing in brackets"),
+        ("auth.fold('german')", "character 6: 'fold' takes nothing in brackets"),
+        ("authEtal2('_')", "character 1: 'authEtal2' takes nothing, or a text, as sep='_', in brackets"),
+        ("authEtal2(sep=' ')", "'authEtal2' takes nothing, or a text"),
+        ("authEtal2(sep=_, sep=_)", "'authEtal2' takes nothing, or a text"),
+        ("auth.condense(a,b)", "'condense' takes at most 1 text in brackets"),
+        ("auth.condense(1)", "'condense' takes at most 1 text in brackets"),
+        ("auth.replace(a)", "'replace' takes 2 texts, the sought and the new one, in brackets"),
+        ("auth.replace(a, '&')", "'replace' takes 2 texts, the sought and the new one, in brackets"),
+        ("auth.replace(/[.]etal/, x)", "'replace' takes 2 texts, the sought and the new one, in brackets"),
+        ("auth.replace('é', x)", "'replace' takes 2 texts, the sought and the new one, in brackets"),
+        ("auth.select(-1)", "'select' takes at most 2 whole numbers in brackets"),
+        ("auth.select(1,", "'select' takes at most 2 whole numbers in brackets"),
+        ("auth.select(1 2)", "'select' takes at most 2 whole numbers in brackets"),
         ("auth(1,2,3)", "character 1: 'auth' takes at most 2 whole numbers in brackets"),
         ("year(1)", "'year' takes nothing in brackets"),
-        ("auth(n=1)", "'auth' takes at most 2 whole numbers in brackets"),
+        ("auth(x=1)", "'auth' takes at most 2 whole numbers in brackets"),
+        ("auth(1, n=1)", "'auth' takes at most 2 whole numbers in brackets"),
         ("auth(-1)", "'auth' takes at most 2 whole numbers in brackets"),
         ("auth(1000)", "'auth' takes at most 2 whole numbers in brackets"),
         ("auth(٣)", "'auth' takes at most 2 whole numbers in brackets"),
@@ -83,21 +133,36 @@ def test_what_is_no_formula_is_refused_in_a_sentence(formula: str, message: str)
         KeyFormula.parse(formula, "mine")
 
 
-NUMBERS = st.integers(0, 12)
-CALLS = st.one_of(
-    *(
-        st.lists(NUMBERS, max_size=most).map(
-            lambda given, name=name: f"{name}({','.join(map(str, given))})" if given else name
+VALUES = {
+    "number": st.integers(0, 12).map(str),
+    "text": st.text("abZ09_:.+/-", max_size=3).map(lambda text: f"'{text}'"),
+    "sought": st.text("abZ .&[", max_size=2).map(lambda text: f'"{text}"'),
+}
+
+
+def calls(parts: dict[str, Part]) -> st.SearchStrategy[str]:
+    """Each part with arguments that it takes."""
+
+    def written(name: str, part: Part) -> st.SearchStrategy[str]:
+        every = st.tuples(
+            *(VALUES[kind].map(lambda value, of=of: f"{of}={value}") for of, kind in part.parameters.items())
         )
-        for name, (_, most) in FUNCTIONS.items()
-    )
-)
-FUNCTION_TERMS = st.tuples(CALLS, st.lists(st.sampled_from([*FILTERS]), max_size=2)).map(
+        counts = st.integers(part.needs, len(part.parameters))
+        return st.tuples(every, counts).map(
+            lambda drawn: f"{name}({', '.join(drawn[0][: drawn[1]])})" if drawn[1] else name
+        )
+
+    return st.one_of(*(written(name, part) for name, part in parts.items()))
+
+
+FUNCTION_TERMS = st.tuples(calls(FUNCTIONS), st.lists(calls(FILTERS), max_size=3)).map(
     lambda parts: ".".join([parts[0], *parts[1]])
 )
 TERMS = FUNCTION_TERMS | st.text("abZ09_:.+/-", max_size=3).map(lambda text: f"'{text}'")
-FORMULAS = st.lists(st.lists(TERMS, min_size=1, max_size=4).map(" + ".join), min_size=1, max_size=2).map(
-    " | ".join
+FORMULAS = (
+    st.lists(st.lists(TERMS, min_size=1, max_size=4).map(" + ".join), min_size=1, max_size=2)
+    .map(" | ".join)
+    .filter(lambda formula: len(formula) <= MAX_CHARS)
 )
 PAPERS = st.builds(
     PaperRecord,
@@ -127,10 +192,15 @@ def test_bibtex_reads_the_keys_back(formula: str) -> None:
     assert (library.failed_blocks, [entry.key for entry in library.entries]) == ([], keys)
 
 
-@given(st.text(max_size=40) | st.text("auth()+|.'\"0 ,lowery", max_size=40))
+@given(st.text(max_size=40) | st.text("auth()+|.'\"0 ,lowery[]:_=", max_size=40))
 def test_any_text_is_a_formula_or_refused(text: str) -> None:
     try:
         formula = KeyFormula.parse(text)
     except InputError:
         return
     assert formula.key(PAPER)
+
+
+def test_no_formula_makes_a_key_without_end() -> None:
+    longer = "title" + ".replace(t,tttttttttt)" * 8
+    assert len(KeyFormula.parse(longer).key(PAPER)) <= MAX_TEXT * 10

@@ -40,7 +40,17 @@ def title_words(title: str) -> list[str]:
     """
     # A hyphen joins: Pre-training is one word.
     words = (re.sub(r"[^A-Za-z0-9]", "", folded(word)) for word in _BETWEEN.split(_MARKUP.sub("", title)))
-    return [word for word in words if word and word.lower() not in _SKIPPED]
+    return [word for word in words if word and not is_skipped(word)]
+
+
+def is_skipped(word: str) -> bool:
+    """Whether a word counts for nothing in a title, whatever its capitals.
+
+    Example:
+        >>> is_skipped("The"), is_skipped("Trees")
+        (True, False)
+    """
+    return word.lower() in _SKIPPED
 
 
 def family_name(author: str) -> str:

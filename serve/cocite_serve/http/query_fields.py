@@ -72,8 +72,9 @@ GAP_EXAMPLE = (
 )
 KEY_FORMS = (
     "`cocite`, as `vaswani2017attention`, `better-bibtex`, as Better BibTeX makes them by default: "
-    "`vaswaniAttentionAllYou2017`, or a formula of Better BibTeX: `auth`, `authors`, `shorttitle`, `veryshorttitle`, "
-    "`title`, `year`, `shortyear`, `.lower`, `.upper`, `.capitalize`, and texts in quotes, joined by `+`."
+    "`vaswaniAttentionAllYou2017`, or a formula of Better BibTeX: `auth`, `authors`, `authEtAl`, `authEtal2`, "
+    "`shorttitle`, `veryshorttitle`, `title`, `year`, `shortyear`, with filters such as `.lower` and `.condense(_)`, "
+    "and texts in quotes, joined by `+`."
 )
 """The forms of citation keys, for the description of a field that chooses one."""
 STYLE_NAMES = (
