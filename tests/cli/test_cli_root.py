@@ -146,6 +146,18 @@ def test_an_unknown_command_names_the_nearest(capsys: pytest.CaptureFixture[str]
     assert err.startswith("cocite: no command 'corpsu': did you mean 'corpus'?\n")
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("import", "'cocite corpus import' or 'cocite model import'"), ("build", "'cocite index build'")],
+)
+def test_a_command_without_its_group_is_told_with_it(
+    typed: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = call([typed, "papers.jsonl"], capsys)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"cocite: no command {typed!r}: did you mean {meant}?\n")
+
+
 def test_no_arguments_show_the_help_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = call([], capsys)
     assert code == 2

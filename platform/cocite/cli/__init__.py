@@ -39,6 +39,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "language-server": ("cocite_serve.cli_language_server:app", "Complete citations in editors, over LSP."),
 }
 """Command -> (module:Typer app, one-line help)."""
+GROUPS = ("corpus", "index", "model")
+"""Commands with commands of their own that a mistyped line is looked up in; they load no Ray and no torch."""
 INDEX_ON_RAY = "cocite_jobs.retrieval.ray_shards:open_on_ray"
 """What opens an index with its shards on Ray, for commands of the library, which imports no Ray itself."""
 FETCH_LOCAL = "cocite_jobs.storage.cache:fetch_local"
@@ -101,8 +103,19 @@ class LazyGroup(click.Group):
         from cocite.errors import nearest
 
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise click.UsageError(f"no command {args[0]!r}: {nearest(args[0], COMMANDS)}", ctx)
+            hint = self._within_group(ctx, args[0]) or nearest(args[0], COMMANDS)
+            raise click.UsageError(f"no command {args[0]!r}: {hint}", ctx)
         return super().resolve_command(ctx, args)
+
+    def _within_group(self, ctx: click.Context, name: str) -> str:
+        """A hint where a command that works on a corpus, an index or a model was typed without that word; else ""."""
+        found = [
+            f"'cocite {group} {name}'"
+            for group in GROUPS
+            # Typer's groups are of its own copy of click.
+            if name in getattr(self.get_command(ctx, group), "commands", ())
+        ]
+        return f"did you mean {' or '.join(found)}?" if found else ""
 
 
 @click.group(
