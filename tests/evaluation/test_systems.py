@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.small_citeomatic import train_small_citeomatic
 from helpers.synthetic import SyntheticCorpora
 from helpers.tiny_bert import tiny_bert
 
@@ -13,6 +14,8 @@ from cocite.artifacts import publish
 from cocite.corpus.history import History
 from cocite.errors import InputError
 from cocite.evaluation import systems
+from cocite.evaluation.citeomatic import CiteomaticRanker
+from cocite.pipeline import components
 from cocite.protocols import Query
 from cocite.retrieval.index.index import Index
 from cocite.systems.sentence_encoder.recipe import SentenceRecipe, save_sentence_encoder
@@ -68,3 +71,20 @@ def test_encoders_are_loaded_for_systems_that_use_them(tmp_path: Path, synthetic
     np.testing.assert_array_equal(plain.rows, untrained.rows)
     with pytest.raises(InputError, match="needs a model folder"):
         systems.open_system("hatten", None, index)
+
+
+def test_nnrank_has_as_many_neighbours_as_it_was_trained_with(
+    tmp_path: Path, synthetic: SyntheticCorpora
+) -> None:
+    corpus = synthetic(200, seed=2, split=(2, 1))
+    model = train_small_citeomatic(corpus, tmp_path / "model", "candidates.neighbours=7")
+    [encoder] = systems.encoders_for(model, ["nnrank"])
+    index = Index.build(corpus, History.all(corpus), encoders=[encoder])
+    queries = [Query("q", "", corpus.paper(row).title, corpus.paper(row).abstract) for row in (5, 90)]
+    found = systems.open_system("nnrank", model, index)(queries, 200)
+    nnrank = components.load_nnrank(model, index)
+    expected, wider = (
+        CiteomaticRanker(index, encoder, nnrank, neighbours=count).rank(queries, 200) for count in (7, 100)
+    )
+    np.testing.assert_array_equal(found.rows, expected.rows)
+    assert found.depth < wider.depth

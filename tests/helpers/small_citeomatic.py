@@ -22,9 +22,9 @@ def small_nnrank(*overrides: str) -> NNRankRecipe:
     return NNRankRecipe.parse(with_overrides(data, overrides))
 
 
-def train_small_citeomatic(corpus: Corpus, folder: Path) -> Path:
-    """Train NNSelect and NNRank of a few dimensions for one epoch into a model folder."""
+def train_small_citeomatic(corpus: Corpus, folder: Path, *overrides: str) -> Path:
+    """Train NNSelect and NNRank of a few dimensions for one epoch into a model folder; overrides are of NNRank."""
     select = {"model": {"dimension": 8}, "training": {"epochs": 1}}
     train(NNSelectRecipe.parse(select), corpus, folder)
-    train(small_nnrank(), corpus, folder)
+    train(small_nnrank(*overrides), corpus, folder)
     return folder

@@ -12,7 +12,7 @@ from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation import experiment, tasks
 from cocite.evaluation.baselines import Bm25Baseline
-from cocite.evaluation.citeomatic import NEIGHBOURS, CiteomaticRanker
+from cocite.evaluation.citeomatic import NEIGHBOURS, CiteomaticRanker, trained_neighbours
 from cocite.evaluation.experiment import EvalResult, Rank
 from cocite.evaluation.metrics import means
 from cocite.evaluation.report import SELF_CITATION_DEPTHS, VENUES, Report, Table
@@ -252,14 +252,15 @@ class _Tables:
         return Periods.of(self.corpus, PeriodSettings()).history
 
     def _citeomatic(
-        self, index: Index, folder: Path, *, reranked: bool = True, neighbours: int = 100
+        self, index: Index, folder: Path, *, reranked: bool = True, neighbours: int | None = None
     ) -> Rank:
-        """Citeomatic's two stages, or NNSelect alone."""
+        """Citeomatic's two stages, or NNSelect alone; K is by default that of the recipe of the folder's NNRank."""
         encoder = components.load_encoder(folder, "nnselect")
         if encoder is None:
             raise InputError("holds no nnselect", where=str(folder))
         reranker = components.load_nnrank(folder, index, always=True) if reranked else None
-        return CiteomaticRanker(index, encoder, reranker, neighbours=neighbours).rank
+        k = trained_neighbours(folder) if neighbours is None else neighbours
+        return CiteomaticRanker(index, encoder, reranker, neighbours=k).rank
 
     def _pipeline(self) -> Rank:
         from cocite.pipeline.recommender import Recommender

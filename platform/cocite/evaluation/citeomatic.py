@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
+from cocite.manifests import read_manifest
 from cocite.protocols import NO_ROW, Encoder, Query, Ranking, Reranker
 from cocite.retrieval.index.collection import last_years
 from cocite.retrieval.index.search_index import SearchIndex
@@ -14,6 +16,33 @@ from cocite.retrieval.signals.neighbours import expand
 
 NEIGHBOURS = (1, 5, 10, 50)
 """Values of K in Table 4."""
+UNKNOWN = 100
+"""K where a manifest has none: that of the recipe ``nnrank``."""
+
+
+def trained_neighbours(model: Path) -> int:
+    """K of the recipe that a model folder's NNRank was trained with; 100 where its manifest does not say.
+
+    Args:
+        model: model folder; without ``nnrank`` in it the answer is 100.
+
+    Raises:
+        IntegrityError: the manifest is damaged.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.artifacts import publish
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     recipe = {"candidates": {"neighbours": 10}}
+        ...     with publish(Path(folder) / "nnrank", kind="nnrank", meta={"recipe": recipe}):
+        ...         pass
+        ...     trained_neighbours(Path(folder)), trained_neighbours(Path(folder) / "other")
+        (10, 100)
+    """
+    if not (model / "nnrank").is_dir():
+        return UNKNOWN
+    recipe = read_manifest(model / "nnrank", kind="nnrank").meta.get("recipe", {})
+    return int(recipe.get("candidates", {}).get("neighbours", UNKNOWN))
 
 
 class CiteomaticRanker:
@@ -23,7 +52,7 @@ class CiteomaticRanker:
         index: with the encoder's vectors; its history holds the neighbours' known citations.
         encoder: NNSelect.
         reranker: NNRank; without it candidates are ordered by cosine.
-        neighbours: K.
+        neighbours: K; :func:`trained_neighbours` has that of a model folder.
         expansion: whether the papers that the neighbours cite are added.
 
     Example:
@@ -52,7 +81,7 @@ class CiteomaticRanker:
         encoder: Encoder,
         reranker: Reranker | None = None,
         *,
-        neighbours: int = 100,
+        neighbours: int = UNKNOWN,
         expansion: bool = True,
     ) -> None:
         self.retriever = vector_retriever(index, encoder)

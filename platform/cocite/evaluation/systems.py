@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cocite.errors import InputError, nearest
 from cocite.evaluation.baselines import Bm25Baseline
-from cocite.evaluation.citeomatic import CiteomaticRanker
+from cocite.evaluation.citeomatic import CiteomaticRanker, trained_neighbours
 from cocite.evaluation.experiment import Rank
 from cocite.pipeline import components
 from cocite.pipeline.first_stage import FirstStage
@@ -23,7 +23,7 @@ from cocite.retrieval.sharded_retrievers import vector_retriever
 SYSTEMS = {
     "bm25": "BM25 alone; needs no model",
     "nnselect": "cosine in NNSelect's space",
-    "nnrank": "NNSelect's 100 neighbours and what they cite, ordered by NNRank: Citeomatic's two phases",
+    "nnrank": "NNSelect's neighbours, as many as in training, and what they cite, by NNRank: Citeomatic's phases",
     "hatten": "cosine in HAtten's space",
     "sentence": "cosine of a public sentence encoder's vectors, without training",
     "mp-bert4cr": "cosine in MP-BERT4CR's space",
@@ -178,7 +178,8 @@ def _open(
     if encoder is None:
         raise InputError(f"lacks the parts of {name!r}", where=str(model))
     if name == "nnrank":
-        return CiteomaticRanker(index, encoder, components.load_nnrank(model, index)).rank
+        nnrank = components.load_nnrank(model, index)
+        return CiteomaticRanker(index, encoder, nnrank, neighbours=trained_neighbours(model)).rank
     return vector_retriever(index, encoder).search
 
 

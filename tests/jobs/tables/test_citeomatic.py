@@ -26,6 +26,9 @@ from cocite.training.periods import Periods, PeriodSettings
 from cocite_jobs.tables.citeomatic import citeomatic_tables
 from cocite_jobs.tables.citeomatic_variants import ENCODERS, WITHOUT, CiteomaticVariants
 
+TRAINED_K = 7
+"""Neighbours in the recipe of the model's NNRank, which the tables take."""
+
 
 @pytest.fixture(scope="module")
 def corpus(synthetic: SyntheticCorpora) -> Corpus:
@@ -34,7 +37,9 @@ def corpus(synthetic: SyntheticCorpora) -> Corpus:
 
 @pytest.fixture(scope="module")
 def model(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return train_small_citeomatic(corpus, tmp_path_factory.mktemp("m") / "model")
+    return train_small_citeomatic(
+        corpus, tmp_path_factory.mktemp("m") / "model", f"candidates.neighbours={TRAINED_K}"
+    )
 
 
 def test_the_tables_train_what_is_missing_and_only_once(corpus: Corpus, model: Path) -> None:
@@ -100,7 +105,8 @@ def test_table_10_and_the_figures_are_of_the_systems_of_table_2(corpus: Corpus, 
     for column, folder in ((2, model), (3, model / "ablations/metadata")):
         encoder = load_encoder(folder / "nnselect")
         index = Index.build(corpus, history_before(corpus, "test"), encoders=[encoder])
-        rank = CiteomaticRanker(index, encoder, load_nnrank(folder, index, always=True), neighbours=100).rank
+        nnrank = load_nnrank(folder, index, always=True)
+        rank = CiteomaticRanker(index, encoder, nnrank, neighbours=TRAINED_K).rank
         result = experiment.run(task, rank, k=100)
         expected = means(result.hits.queries(first), ("F1@20",))["F1@20"]
         assert venues.rows[0][column] == pytest.approx(expected)
@@ -140,7 +146,7 @@ def test_the_encoders_of_section_5_are_trained_and_measured_in_both_stages(
         index = Index.build(corpus, history_before(corpus, "test"), encoders=[encoder])
         for reranked, found in ((False, row[1:3]), (True, row[4:])):
             nnrank = load_nnrank(folder, index, always=True) if reranked else None
-            rank = CiteomaticRanker(index, encoder, nnrank, neighbours=100).rank
+            rank = CiteomaticRanker(index, encoder, nnrank, neighbours=TRAINED_K).rank
             values = means(experiment.run(task, rank, k=100).hits, ("F1@20", "MRR"))
             assert found == pytest.approx(list(values.values()))
 

@@ -139,7 +139,7 @@ class NeighboursStudy(ScoreStudy[NeighboursStudySettings]):
         count, expansion, ranked = self._choice(params)
         call = f"CiteomaticRanker(index, encoder, {'nnrank' if ranked else None}, neighbours={count}, {expansion=})"
         note = (
-            "No command takes Citeomatic's K: cocite rank --pipeline nnrank has 100 neighbours and what they cite. "
+            "No command takes Citeomatic's K: cocite rank --pipeline nnrank takes as many as NNRank was trained with. "
             f"In Python it is cocite.evaluation.citeomatic.{call}."
         )
         return UsageCommands(notes=(note,))
