@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cocite.cli.console import err, out, print_json, print_note, print_table, progress_bar
-from cocite.cli.options import JsonOption, RayAddressOption, SampleOption
+from cocite.cli.options import JsonOption, SampleOption
 from cocite.cli.signals import exit_on_sigterm
 from cocite_jobs.reproduction.plan import Size
 
@@ -60,7 +60,12 @@ def reproduce(
             "nnselect=nnselect-paper-pubmed. Repeatable.",
         ),
     ] = None,
-    address: RayAddressOption = None,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of a running Ray cluster, which trains [default: RAY_ADDRESS, else this process trains]."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make a paper's tables and figures for a corpus, beside the paper's own numbers, as one page.

@@ -11,6 +11,7 @@ from typing import Literal
 from cocite.corpus.store import Corpus
 from cocite.evaluation.report import Table
 from cocite.progress_bars import ProgressBars, no_bars
+from cocite_jobs.cluster.connection import joins_cluster
 from cocite_jobs.training.types import LaunchOptions
 
 Size = Literal["toy", "small", "paper"]
@@ -30,7 +31,7 @@ class Setup:
         encoder: name or folder of the pretrained encoder that rerankers start from; None: the size's own.
         more_encoders: further ones, of each of which a paper that compares encoders trains a reranker too.
         sample: number of queries; None: the size's own.
-        address: of a running Ray cluster, which trains; None: this process does.
+        address: of a running Ray cluster, which trains; None: that of ``RAY_ADDRESS``, else this process trains.
         bars: of each step.
         sample_seed: of the query samples; None: that of the trainings.
         settings: what is changed in the recipes, see :mod:`~cocite_jobs.reproduction.recipe_settings`.
@@ -72,7 +73,8 @@ class Setup:
     @property
     def launch(self) -> LaunchOptions:
         """Where recipes with workers are trained."""
-        return LaunchOptions(on="process" if self.address is None else "ray", address=self.address)
+        on_ray = self.address is not None or joins_cluster()
+        return LaunchOptions(on="ray" if on_ray else "process", address=self.address)
 
     def command(self, *arguments: object) -> str:
         """A command line of cocite on this corpus, as one would type it."""

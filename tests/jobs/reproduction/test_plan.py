@@ -65,7 +65,12 @@ def test_queries_are_drawn_by_the_seed_unless_another_one_is_named(empty_setup: 
     assert replace(empty_setup, seed=4, sample_seed=2).query_seed == 2
 
 
-def test_where_a_cluster_is_named_it_trains(empty_setup: Setup) -> None:
+def test_where_a_cluster_is_named_it_trains(empty_setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
     assert empty_setup.launch.on == "process"
     launch = replace(empty_setup, address="ray://head:10001").launch
     assert (launch.on, launch.address) == ("ray", "ray://head:10001")
+    monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
+    assert (empty_setup.launch.on, empty_setup.launch.address) == ("ray", None)  # Ray reads it
+    monkeypatch.setenv("RAY_ADDRESS", "local")
+    assert empty_setup.launch.on == "process"
