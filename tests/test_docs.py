@@ -58,6 +58,22 @@ EQUATIONS = {
     "MP-BERT4CR": [1, 2, 3, 4, 5, 6],
 }
 
+CHOICES = {
+    "BM25 + SciBERT": [
+        "section 3, 4.2, 4.3: BM25",
+        "section 4.1: models of Open Research",
+        "section 4.3: the top 1,000",
+        "section 5.2: negatives at random",
+    ],
+    "MP-BERT4CR": [
+        "section 5.1: DBLP-1",
+        "section 5.1, Table 1: train and test",
+        "section 5.2: passes over DBLP",
+        "Table 2: warm-up on DBLP",
+    ],
+}
+"""Heading of ``docs/papers.md`` -> what a paper chose of data, first stage and length, by which cocite may differ."""
+
 
 def paper_rows() -> list[tuple[str, list[str]]]:
     """The rows of the tables of ``docs/papers.md``: the paper, and the four cells."""
@@ -95,6 +111,13 @@ def test_every_equation_of_the_four_papers_has_a_row() -> None:
         text = " ".join(cells[0] for of, cells in paper_rows() if of == paper)
         named = {int(n) for group in re.findall(r"Eq\. ([\d and]+)", text) for n in re.findall(r"\d", group)}
         assert named == set(numbers), paper
+
+
+def test_every_choice_of_data_and_first_stage_has_a_row() -> None:
+    for paper, choices in CHOICES.items():
+        names = [cells[0] for of, cells in paper_rows() if of == paper]
+        missing = [choice for choice in choices if not any(name.startswith(choice) for name in names)]
+        assert not missing, paper
 
 
 def commands(text: str) -> list[str]:
