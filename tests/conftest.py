@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,8 @@ import pytest
 from filelock import FileLock
 
 if TYPE_CHECKING:
+    from helpers.object_stores import ObjectStore
+
     from cocite.corpus.store import Corpus
 
 # Before anything heavy is imported: nothing is fetched, nothing is reported, one thread for each library.
@@ -118,15 +120,53 @@ def _connection_settings() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name.startswith(CONNECTION_SETTINGS)}
 
 
+@pytest.fixture(scope="session")
+def s3() -> Iterator[ObjectStore]:
+    """A bucket of S3's protocol."""
+    from helpers.object_stores import s3_store
+
+    with s3_store() as store:
+        yield store
+
+
+@pytest.fixture(scope="session")
+def gs() -> Iterator[ObjectStore]:
+    """A bucket of Google Cloud Storage's protocol."""
+    from helpers.object_stores import gs_store
+
+    with gs_store() as store:
+        yield store
+
+
 @pytest.fixture
-def remote(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
-    """A URI of an empty folder that is not on this machine, and a cache of the test's own for what is fetched."""
+def folder_in(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[Callable[[str], str]]:
+    """Gives the URI of an empty folder that is not on this machine: ``folder_in("memory")``, ``"s3"`` or ``"gs"``.
+
+    The test has a cache of its own for what is fetched.
+    """
     monkeypatch.setenv("COCITE_CACHE", str(tmp_path / "cache"))
     name = uuid.uuid4().hex
-    yield f"memory://{name}"
+
+    def folder(kind: str) -> str:
+        if kind == "memory":
+            return f"memory://{name}"
+        store: ObjectStore = request.getfixturevalue(kind)
+        for variable, value in (store.environment | store.credentials).items():
+            monkeypatch.setenv(variable, value)
+        return f"{store.root}/{name}"
+
+    yield folder
     files = fsspec.filesystem("memory")
     if files.exists(f"/{name}"):
         files.rm(f"/{name}", recursive=True)
+
+
+@pytest.fixture
+def remote(request: pytest.FixtureRequest, folder_in: Callable[[str], str]) -> str:
+    """The URI of an empty folder that is not on this machine; ``helpers.object_stores.everywhere`` gives it thrice."""
+    return folder_in(getattr(request, "param", "memory"))
 
 
 @pytest.fixture(scope="session")

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from helpers.command_line import call
+from helpers.object_stores import ObjectStore
 from helpers.untrained_encoders import untrained_encoders
-from moto.server import ThreadedMotoServer
-from pyarrow import fs
 
 from cocite.artifacts import verify
 from cocite.cli.locations import Elsewhere, input_location, output_location, shown
 from cocite.corpus.store import Corpus
 from cocite_jobs.storage.cache import fetch_local
+from cocite_jobs.storage.location import Location
 
 
 def test_paths_are_local_and_uris_elsewhere() -> None:
@@ -61,28 +60,20 @@ def test_a_corpus_an_index_and_a_run_never_touch_this_machine(
     assert (missing[0], missing[2]) == (2, f"cocite: {remote}/none: nothing is there\n")
 
 
-@pytest.fixture
-def s3_query(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
-    """The query of URIs of a bucket ``bucket`` on a server that only they name."""
-    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
-    monkeypatch.delenv("AWS_ENDPOINT_URL_S3", raising=False)
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "any")
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+@pytest.fixture(params=["s3", "gs"])
+def store(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ObjectStore:
+    """A bucket on a server that only its URIs name."""
+    found: ObjectStore = request.getfixturevalue(request.param)
+    for name in found.environment:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in found.credentials.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setenv("COCITE_CACHE", str(tmp_path / "cache"))
-    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    try:
-        host, port = server.get_host_and_port()
-        query = f"?endpoint_override={host}:{port}&scheme=http&region=us-east-1"
-        fs.FileSystem.from_uri(f"s3://bucket{query}&allow_bucket_creation=true")[0].create_dir("bucket")
-        yield query
-    finally:
-        server.stop()
+    return found
 
 
 def test_uris_name_the_server_of_the_steps_from_records_to_rankings(
-    s3_query: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    store: ObjectStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     papers = [
         {"id": f"p{i}", "title": f"Parsing number {i}", "citations": [f"p{i - 1}"] if i else []}
@@ -91,7 +82,7 @@ def test_uris_name_the_server_of_the_steps_from_records_to_rankings(
     (tmp_path / "records.jsonl").write_text("".join(json.dumps(paper) + "\n" for paper in papers))
     (tmp_path / "queries.jsonl").write_text('{"id": "q", "title": "parsing"}\n')
     names = ("corpus", "vectors", "index", "run.trec")
-    corpus, vectors, index, run = (f"s3://bucket/{name}{s3_query}" for name in names)
+    corpus, vectors, index, run = (store.uri(f"steps/{name}") for name in names)
 
     def run_line(*words: object) -> str:
         code, out, err = call(capsys, *words)
@@ -102,10 +93,11 @@ def test_uris_name_the_server_of_the_steps_from_records_to_rankings(
     model = untrained_encoders(Corpus.open(fetch_local(corpus)), tmp_path / "model")
     run_line("embed", corpus, "--model", model, "--to", vectors)
     assert "all were made before" in run_line("embed", corpus, "--model", model, "--to", vectors)
-    made = verify(fetch_local(f"s3://bucket/vectors/nnselect{s3_query}"))
+    made = verify(fetch_local(store.uri("steps/vectors/nnselect")))
     assert made.meta["rows"] == 20
     run_line("index", "build", corpus, "--to", index, "--model", model, "--vectors-from", vectors)
     line = ("rank", "--queries", tmp_path / "queries.jsonl", "--index", index, "--model", model, "--to", run)
     run_line(*line, "--pipeline", "nnselect")
-    content = fs.FileSystem.from_uri(run)[0].open_input_stream("bucket/run.trec").read()
-    assert content.decode().count("\n") == 20
+    content = Location.of(store.uri("steps")).read("run.trec")
+    assert content is not None
+    assert content.count(b"\n") == 20

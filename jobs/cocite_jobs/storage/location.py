@@ -24,6 +24,12 @@ COPY_BYTES = 4 * 2**20
 """Bytes of a file that are in memory at a time while it is uploaded or downloaded."""
 CONNECTIONS = 8
 """Files that are uploaded or downloaded at a time."""
+GCS_SCHEMES = ("gs", "gcs")
+"""Of URIs in Google Cloud Storage."""
+RETRY_S = 60
+"""Seconds for which requests to Google Cloud Storage are repeated, unless the URI's ``retry_limit_seconds`` says
+otherwise. Without it pyarrow tries for 15 minutes before it says that an address is wrong or credentials are missing.
+"""
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,7 @@ class Location:
         """A location by its path or URI.
 
         Raises:
-            InputError: no file system is known for the URI's scheme.
+            InputError: no file system is known for the URI's scheme, or its query says what the file system has not.
             CociteError: the file system does not answer.
         """
         text = str(text)
@@ -65,9 +71,12 @@ class Location:
 
         with translate_errors(text):
             try:
-                files, path = fs.FileSystem.from_uri(text)
-            except pa.ArrowInvalid:  # none of pyarrow's own schemes
-                import fsspec
+                files, path = fs.FileSystem.from_uri(_with_retry_limit(text))
+            except pa.ArrowInvalid as refusal:
+                if text.partition("://")[0] in ("s3", *GCS_SCHEMES):
+                    line = str(refusal).splitlines()[0]
+                    raise InputError(line, where=text, hint="correct the URI") from refusal
+                import fsspec  # it is none of pyarrow's own schemes
 
                 try:
                     filesystem, path = fsspec.core.url_to_fs(text)
@@ -109,9 +118,12 @@ class Location:
             return sorted(os.listdir(self.path)) if os.path.isdir(self.path) else []
         from pyarrow import fs
 
+        # Of a folder in Google Cloud Storage pyarrow lists the files, and the inner folders that pyarrow has made
+        # itself. Those that exist by the names of their files, as other programs upload them, it finds by all files.
+        deep = self._is_gcs
         with translate_errors(self.uri):
-            infos = self.files.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
-        return sorted(info.base_name for info in infos)
+            infos = self.files.get_file_info(fs.FileSelector(self.path, allow_not_found=True, recursive=deep))
+        return sorted({self._below(info.path).partition("/")[0] for info in infos})
 
     def is_file(self) -> bool:
         """Whether it is a file and no folder."""
@@ -134,10 +146,19 @@ class Location:
         with translate_errors(self.uri):
             infos = files.get_file_info(fs.FileSelector(self.path, recursive=True, allow_not_found=True))
         return {
-            info.path.removeprefix(self.path).lstrip("/"): (info.size, info.mtime_ns or 0)
+            self._below(info.path): (info.size, info.mtime_ns or 0)
             for info in infos
             if info.type == fs.FileType.File
         }
+
+    def _below(self, path: str) -> str:
+        """The path of something in it, relative to it."""
+        return path.removeprefix(self.path).lstrip("/")
+
+    @property
+    def _is_gcs(self) -> bool:
+        """Whether it lies in Google Cloud Storage."""
+        return self.files is not None and self.files.type_name == "gcs"
 
     def read(self, name: str) -> bytes | None:
         """The content of a file; ``None``: there is no such file."""
@@ -161,8 +182,8 @@ class Location:
                     file.write(data)
             return
         with translate_errors(self.uri):
-            self.files.create_dir(self.path)
-            with self.files.open_output_stream(f"{self.path}/{name}") as file:
+            self._make_folder(self.path)
+            with self._created(name) as file:
                 file.write(data)
 
     def remove(self, name: str) -> None:
@@ -180,8 +201,12 @@ class Location:
             shutil.rmtree(self.path, ignore_errors=True)
             return
         self.remove(MANIFEST)
+        from pyarrow import fs
+
+        # Of a folder that is not there, some file systems of pyarrow say no more than that something has failed.
         with translate_errors(self.uri), suppress(FileNotFoundError):
-            self.files.delete_dir(self.path)
+            if self.files.get_file_info([self.path])[0].type == fs.FileType.Directory:
+                self.files.delete_dir(self.path)
 
     def upload(self, folder: Path, names: list[str]) -> None:
         """Copy files of a local folder into this one.
@@ -198,7 +223,7 @@ class Location:
             return
         with translate_errors(self.uri):
             for parent in sorted({f"{self.path}/{name}".rpartition("/")[0] for name in names}):
-                self.files.create_dir(parent)
+                self._make_folder(parent)
             # One after the other, hundreds of small files would wait for as many answers. The last one makes an
             # artifact complete: it is uploaded when the others are there.
             with ThreadPoolExecutor(CONNECTIONS) as threads:
@@ -206,11 +231,28 @@ class Location:
             for name in names[-1:]:
                 self._upload(folder, name)
 
+    def _make_folder(self, path: str) -> None:
+        """Make a folder of a remote file system, unless it has none but by the names of files.
+
+        In Google Cloud Storage pyarrow would ask for the bucket itself, which takes more rights than its files do, and
+        would try to make a bucket that is missing.
+        """
+        if not self._is_gcs:
+            self.files.create_dir(path)
+
+    @contextmanager
+    def _created(self, name: str) -> Iterator[Any]:
+        """A file of a remote file system, to be written, whose folder has been made."""
+        try:
+            with self.files.open_output_stream(f"{self.path}/{name}") as file:
+                yield file
+        except FileNotFoundError as error:
+            raise InputError(
+                "the bucket does not exist", where=self.uri, hint="create it, or name another"
+            ) from error
+
     def _upload(self, folder: Path, name: str) -> None:
-        with (
-            open(folder / name, "rb") as source,
-            self.files.open_output_stream(f"{self.path}/{name}") as file,
-        ):
+        with open(folder / name, "rb") as source, self._created(name) as file:
             shutil.copyfileobj(source, file, COPY_BYTES)
 
     def _download(self, folder: Path, name: str) -> None:
@@ -270,6 +312,13 @@ class Location:
         return verify(self.download(folder))
 
 
+def _with_retry_limit(uri: str) -> str:
+    """A URI as pyarrow gets it: one of Google Cloud Storage ends its retries after a minute, or when it says so."""
+    if uri.partition("://")[0] not in GCS_SCHEMES or "retry_limit_seconds=" in uri:
+        return uri
+    return f"{uri}{'&' if '?' in uri else '?'}retry_limit_seconds={RETRY_S}"
+
+
 def _split_query(uri: str, path: str) -> tuple[str, str]:
     """A URI without its query, and the query with its ``?``: ``endpoint_override`` and the like configure the file
     system. Where the path has a ``?`` too, it is a character of a name."""
@@ -283,12 +332,16 @@ def translate_errors(uri: str) -> Iterator[None]:
 
     A ``FileNotFoundError`` passes as it is: callers that expect it treat a missing file as none.
     """
+    from pyarrow import ArrowException
+
     try:
         yield
     except FileNotFoundError:
         raise
-    except OSError as error:
+    except (OSError, ArrowException) as error:
         line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        # Google's library puts its sentence between its own name and what is known for programs.
+        line = line.removeprefix("google::cloud::Status(").partition(" error_info=")[0]
         raise CociteError(
             line[:300], where=uri, hint="check the address, the network and the rights"
         ) from error

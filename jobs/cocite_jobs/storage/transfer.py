@@ -68,8 +68,10 @@ def uploaded(uri: str, *, replace: bool | None = None) -> Iterator[Path]:
         InputError: something is there that may not be replaced.
     """
     location = Location.of(uri)
+    if location.files is not None and "/" not in location.path:
+        raise InputError("is a whole bucket", where=uri, hint="name a folder in it")
     names = location.names()
-    if MANIFEST not in names and _mark(location) in location.parent.names():
+    if MANIFEST not in names and (location.parent / _mark(location)).is_file():
         names = []  # a process was ended while it uploaded: nobody has read what it left
     if names and replace is False:
         raise InputError("already exists", where=uri, hint="choose another folder or pass --replace")

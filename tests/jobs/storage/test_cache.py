@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from helpers.artifacts import write_artifact
+from helpers.object_stores import everywhere
 
 from cocite.artifacts import verify
 from cocite.corpus.starter import starter_corpus
@@ -17,6 +18,7 @@ from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.transfer import fetch
 
 
+@everywhere
 def test_a_remote_artifact_is_copied_once_and_again_when_it_was_replaced(remote: str, tmp_path: Path) -> None:
     location = Location.of(remote)
     location.put(write_artifact(tmp_path / "made", "one"))
@@ -32,6 +34,7 @@ def test_a_remote_artifact_is_copied_once_and_again_when_it_was_replaced(remote:
     assert fetch_local(tmp_path) == tmp_path
 
 
+@everywhere
 def test_the_artifacts_of_a_remote_model_folder_are_copied(remote: str, tmp_path: Path) -> None:
     assert list(fetch_local(remote).iterdir()) == []
     for name in ("one", "two"):
@@ -44,6 +47,7 @@ def test_the_artifacts_of_a_remote_model_folder_are_copied(remote: str, tmp_path
     assert (folder / "one" / MANIFEST).is_file()
 
 
+@everywhere
 def test_several_threads_that_fetch_at_once_copy_once(
     remote: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,6 +63,7 @@ def test_several_threads_that_fetch_at_once_copy_once(
     assert downloads == [remote]
 
 
+@everywhere
 def test_a_damaged_artifact_never_enters_the_cache(remote: str, tmp_path: Path) -> None:
     location = Location.of(remote)
     location.put(write_artifact(tmp_path / "made"))
@@ -80,6 +85,7 @@ def test_locations_of_different_uris_have_different_keys() -> None:
     assert len(keys) == 2
 
 
+@everywhere
 def test_a_copy_knows_where_it_came_from(remote: str, tmp_path: Path) -> None:
     write_artifact(tmp_path / "made")
     for name in ("corpus", "model/one"):

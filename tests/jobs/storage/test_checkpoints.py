@@ -13,6 +13,7 @@ import torch
 from fsspec.implementations.local import LocalFileSystem
 from helpers.bag_task import BagTask, settings
 from helpers.many_processes import together
+from helpers.object_stores import everywhere
 from pyarrow import fs
 
 from cocite.errors import CociteError, IntegrityError
@@ -71,6 +72,22 @@ def test_it_keeps_what_a_folder_keeps_and_resumes_as_from_a_folder(tmp_path: Pat
         assert {path.name for path in here.iterdir()} == {path.name for path in there.iterdir()}
         metas = [json.loads((folder / MANIFEST).read_text())["meta"] for folder in (here, there)]
         assert metas[0] == metas[1]
+
+
+@everywhere
+def test_a_store_keeps_what_a_folder_keeps_and_what_broke_off_is_cleared_away(
+    remote: str, tmp_path: Path
+) -> None:
+    near = FolderStore(tmp_path / "near", World(), metric="fit", keep=1)
+    whole, _ = train(near, World())
+    store = RemoteStore(Location.of(remote) / "run", World(), metric="fit", keep=1)
+    with pytest.raises(Stop, match="step 9"):
+        train(store, World(), stop=9)
+    (store.location / "step-00000010").write("shard-00000.safetensors", "half")
+    resumed, steps = train(store, World())
+    assert steps[0] == 9
+    assert torch.equal(weights(resumed), weights(whole))
+    assert store.location.names() == store.checkpoints() == [path.name for path in near.checkpoints()]
 
 
 def test_an_upload_that_broke_off_is_no_checkpoint_and_is_cleared_away(tmp_path: Path) -> None:

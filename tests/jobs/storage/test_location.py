@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import errno
 import json
+from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from helpers.artifacts import write_artifact
+from helpers.object_stores import ObjectStore, everywhere, put_as_other_programs_do
 from helpers.synthetic import SyntheticCorpora
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import ArrowInvalid
 
 from cocite.artifacts import verify
 from cocite.corpus.store import Corpus
@@ -17,21 +21,28 @@ from cocite_jobs.storage.cache import fetch_local
 from cocite_jobs.storage.location import Location, translate_errors
 
 
-@pytest.fixture(params=["local", "remote"])
-def location(request: pytest.FixtureRequest, remote: str, tmp_path: Path) -> Location:
-    return Location.of(tmp_path / "folder" if request.param == "local" else f"{remote}/folder")
+@pytest.fixture(params=["local", "memory", "s3", "gs"])
+def location(request: pytest.FixtureRequest, folder_in: Callable[[str], str], tmp_path: Path) -> Location:
+    kind = request.param
+    return Location.of(tmp_path / "folder" if kind == "local" else f"{folder_in(kind)}/folder")
 
 
 def test_files_are_written_read_listed_and_removed(location: Location) -> None:
-    assert (location.names(), location.read("a")) == ([], None)
+    assert (location.names(), location.read("a"), (location / "a").file_state()) == ([], None, None)
     location.write("a", "one")
     location.write("a", "two")
     (location / "inner").write("b", "three")
     assert location.read("a") == b"two"
     assert location.names() == ["a", "inner"]
+    states = location.files_below()
+    assert {name: size for name, (size, _) in states.items()} == {"a": 3, "inner/b": 5}
+    assert states["a"] == (location / "a").file_state()
     (location / "inner").clear()
     (location / "never").clear()
+    location.remove("never")
     assert location.names() == ["a"]
+    location.remove("a")
+    assert location.names() == []
 
 
 def test_text_is_stored_as_utf8(location: Location) -> None:
@@ -42,14 +53,14 @@ def test_text_is_stored_as_utf8(location: Location) -> None:
 def test_files_of_subfolders_are_uploaded_and_downloaded(location: Location, tmp_path: Path) -> None:
     source = tmp_path / "source"
     (source / "inner").mkdir(parents=True)
-    (source / "a").write_bytes(bytes(range(256)))
+    (source / "a").write_bytes(bytes(range(256)) * 2**15 + b"8 MiB, and some bytes more than one part")
     (source / "inner" / "b").write_text("b")
     (source / "left").touch()
     location.upload(source, ["a", "inner/b"])
     back = location.download(tmp_path / "back")
     files = sorted(path.relative_to(back).as_posix() for path in back.rglob("*") if path.is_file())
     assert files == ["a", "inner/b"]
-    assert (back / "a").read_bytes() == bytes(range(256))
+    assert (back / "a").read_bytes() == (source / "a").read_bytes()
 
 
 def test_an_artifact_comes_back_whole_and_the_next_replaces_it(location: Location, tmp_path: Path) -> None:
@@ -62,6 +73,7 @@ def test_an_artifact_comes_back_whole_and_the_next_replaces_it(location: Locatio
         (location / "none").get(tmp_path / "back")
 
 
+@everywhere
 def test_a_damaged_file_is_noticed_when_an_artifact_is_copied(remote: str, tmp_path: Path) -> None:
     location = Location.of(remote)
     location.put(write_artifact(tmp_path / "made"))
@@ -70,10 +82,57 @@ def test_a_damaged_file_is_noticed_when_an_artifact_is_copied(remote: str, tmp_p
         location.get(tmp_path / "back")
 
 
+@everywhere
 def test_a_remote_corpus_opens(remote: str, synthetic: SyntheticCorpora) -> None:
     corpus = synthetic(60, seed=11)
     Location.of(remote).put(corpus.path)
     assert Corpus.open(fetch_local(remote)).version == corpus.version
+
+
+def test_folders_in_google_cloud_storage_are_seen_that_another_program_uploaded(
+    folder_in: Callable[[str], str], gs: ObjectStore
+) -> None:
+    """They exist by the names of their files alone, and a folder that has nothing else is not empty."""
+    location = Location.of(folder_in("gs"))
+    for name in ("nnselect/manifest.json", "nnselect/parts/0", "nnrank/manifest.json"):
+        put_as_other_programs_do(gs, f"{location.name}/model/{name}", b"{}")
+    assert location.names() == ["model"]
+    model = location / "model"
+    assert model.names() == ["nnrank", "nnselect"]
+    for name in model.names():
+        assert "manifest.json" in (model / name).names()
+        (model / name).clear()
+    assert location.names() == []
+
+
+def test_a_bucket_that_is_missing_is_told_and_not_made(folder_in: Callable[[str], str]) -> None:
+    folder_in("gs")
+    missing = Location.of("gs://anonymous@missing/folder")
+    assert missing.names() == []
+    with pytest.raises(InputError, match=r"^gs://anonymous@missing/folder: the bucket does not exist"):
+        missing.write("a", "one")
+    assert missing.read("a") is None
+
+
+def test_a_store_that_does_not_answer_is_told_within_a_limit() -> None:
+    """That of pyarrow is 15 minutes for Google Cloud Storage."""
+    for scheme in ("gs", "gcs"):
+        files = Location.of(f"{scheme}://anonymous@bucket/folder").files
+        [options] = files.__reduce__()[1]
+        assert options["retry_time_limit"] == timedelta(minutes=1)
+    query = "?endpoint_override=127.0.0.1:9&scheme=http&retry_limit_seconds=1"
+    closed = Location.of(f"gs://anonymous@bucket/folder{query}")
+    assert closed.uri == f"gs://anonymous@bucket/folder{query}"
+    with pytest.raises(
+        CociteError, match=r": UNAVAILABLE: [^{]*Could not connect to server \(check the address"
+    ):
+        closed.names()
+
+
+@pytest.mark.parametrize("scheme", ["s3", "gs", "gcs"])
+def test_a_uri_that_says_what_its_file_system_has_not_is_refused(scheme: str) -> None:
+    with pytest.raises(InputError, match="Unexpected query parameter in .* URI: 'tries'"):
+        Location.of(f"{scheme}://bucket/folder?tries=3")
 
 
 def test_paths_are_absolute_and_uris_as_the_user_wrote_them(
@@ -105,6 +164,8 @@ def test_errors_of_a_remote_file_system_name_its_uri() -> None:
         raise PermissionError("access denied\nrequest 1234")
     with pytest.raises(CociteError, match=r"^s3://bucket: OSError \("), translate_errors("s3://bucket"):
         raise OSError
+    with pytest.raises(CociteError, match=r"^gs://bucket: no project \("), translate_errors("gs://bucket"):
+        raise ArrowInvalid("google::cloud::Status(no project error_info={reason=INVALID_ARGUMENT})")
     with pytest.raises(FileNotFoundError, match="a"), translate_errors("s3://bucket"):
         raise FileNotFoundError(errno.ENOENT, "none", "a")
 

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 from helpers.artifacts import write_artifact
+from helpers.object_stores import everywhere
 
 from cocite.errors import BusyError, InputError, WriteError
 from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.output import check_output_replaceable, training_lock
 
 
+@everywhere
 def test_a_model_may_replace_nothing_and_another_model(remote: str, tmp_path: Path) -> None:
     for location in (Location.of(tmp_path / "model"), Location.of(f"{remote}/model")):
         check_output_replaceable(location)
@@ -18,6 +20,7 @@ def test_a_model_may_replace_nothing_and_another_model(remote: str, tmp_path: Pa
         check_output_replaceable(location)
 
 
+@everywhere
 def test_a_model_may_not_replace_other_files(remote: str, tmp_path: Path) -> None:
     for location in (Location.of(tmp_path / "model"), Location.of(f"{remote}/model")):
         location.write("notes.txt", "mine")
@@ -27,6 +30,7 @@ def test_a_model_may_not_replace_other_files(remote: str, tmp_path: Path) -> Non
             check_output_replaceable(location)
 
 
+@everywhere
 def test_two_processes_cannot_train_one_kind_into_a_folder(remote: str, tmp_path: Path) -> None:
     for location in (Location.of(tmp_path / "model"), Location.of(f"{remote}/model")):
         with (

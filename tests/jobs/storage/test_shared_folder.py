@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers.object_stores import everywhere
 
 from cocite.errors import InputError
 from cocite_jobs.storage.location import Location
@@ -12,6 +13,7 @@ from cocite_jobs.storage.shared_folder import TOKEN_FILE, SharedFolder
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
+@everywhere
 def test_a_folder_is_seen_where_its_token_is(elsewhere: bool, remote: str, tmp_path: Path) -> None:
     place = Location.of(remote if elsewhere else tmp_path) / "sweep"
     folder = SharedFolder.marked(place, "the sweep's folder")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from helpers.artifacts import write_artifact
+from helpers.object_stores import everywhere
 from helpers.synthetic import SyntheticCorpora
 
 from cocite.artifacts import verify
@@ -19,6 +20,7 @@ from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.transfer import fetch, uploaded
 
 
+@everywhere
 def test_a_file_is_copied_once_and_again_when_it_has_changed(remote: str) -> None:
     Location.of(remote).write("queries.jsonl", "one")
     first = fetch(f"{remote}/queries.jsonl")
@@ -30,6 +32,7 @@ def test_a_file_is_copied_once_and_again_when_it_has_changed(remote: str) -> Non
         fetch(f"{remote}/none")
 
 
+@everywhere
 def test_a_folder_of_files_is_copied_whole(remote: str) -> None:
     for folder, name in (("records", "a.jsonl"), ("records/inner", "b.jsonl")):
         (Location.of(remote) / folder).write(name, name)
@@ -37,6 +40,7 @@ def test_a_folder_of_files_is_copied_whole(remote: str) -> None:
     assert sorted(path.name for path in copy.rglob("*.jsonl")) == ["a.jsonl", "b.jsonl"]
 
 
+@everywhere
 def test_an_artifact_is_uploaded_whole_and_replaced_only_if_asked_to(remote: str, tmp_path: Path) -> None:
     with uploaded(f"{remote}/made", replace=False) as path:
         write_artifact(path)
@@ -56,6 +60,7 @@ def test_an_artifact_is_uploaded_whole_and_replaced_only_if_asked_to(remote: str
         pass
 
 
+@everywhere
 def test_an_upload_that_was_cut_off_is_not_in_the_way(remote: str) -> None:
     to = f"{remote}/made"
     with pytest.raises(FileNotFoundError, match="made"), uploaded(to, replace=False) as path:
@@ -72,6 +77,7 @@ def test_an_upload_that_was_cut_off_is_not_in_the_way(remote: str) -> None:
         Location.of(to).clear()
 
 
+@everywhere
 def test_nothing_is_uploaded_when_the_command_fails(remote: str) -> None:
     with pytest.raises(ValueError, match="half"), uploaded(f"{remote}/run.trec") as path:
         path.write_text("half")
@@ -79,6 +85,13 @@ def test_nothing_is_uploaded_when_the_command_fails(remote: str) -> None:
     assert Location.of(remote).names() == []
 
 
+@pytest.mark.parametrize("bucket", ["gs://bucket/", "s3://bucket?region=us-east-1"])
+def test_a_whole_bucket_is_no_place_to_write_to(bucket: str) -> None:
+    with pytest.raises(InputError, match=r"is a whole bucket \(name a folder in it\)"), uploaded(bucket):
+        pass
+
+
+@everywhere
 def test_an_index_gets_its_next_version_elsewhere(remote: str, synthetic: SyntheticCorpora) -> None:
     corpus = synthetic(60, seed=11)
     for version in ("000001", "000002"):
@@ -90,6 +103,7 @@ def test_an_index_gets_its_next_version_elsewhere(remote: str, synthetic: Synthe
     assert Location.of(f"{remote}/index/versions").names() == ["000001", "000002"]
 
 
+@everywhere
 def test_shards_of_an_index_are_copied_one_by_one(remote: str, synthetic: SyntheticCorpora) -> None:
     with uploaded(f"{remote}/index") as path:
         ShardedIndex.create(synthetic(60, seed=11), path, shards=3)

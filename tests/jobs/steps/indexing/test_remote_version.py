@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from helpers.object_stores import everywhere
 
 from cocite.errors import InputError
 from cocite_jobs.steps.indexing.remote_version import RemoteVersion
 from cocite_jobs.storage.location import Location
 
 
+@everywhere
 def test_its_name(remote: str) -> None:
     root = Location.of(f"{remote}/index")
     assert RemoteVersion.next(root).name == "000001"
