@@ -183,8 +183,12 @@ class Location:
             return
         with translate_errors(self.uri):
             self._make_folder(self.path)
-            with self._created(name) as file:
-                file.write(data)
+            with ThreadPoolExecutor(1) as thread:
+                thread.submit(self._write, name, data).result()
+
+    def _write(self, name: str, data: bytes) -> None:
+        with self._created(name) as file:
+            file.write(data)
 
     def remove(self, name: str) -> None:
         """Remove a file, if there is one of this name."""
@@ -227,9 +231,8 @@ class Location:
             # One after the other, hundreds of small files would wait for as many answers. The last one makes an
             # artifact complete: it is uploaded when the others are there.
             with ThreadPoolExecutor(CONNECTIONS) as threads:
-                list(threads.map(lambda name: self._upload(folder, name), names[:-1]))
-            for name in names[-1:]:
-                self._upload(folder, name)
+                for part in (names[:-1], names[-1:]):
+                    list(threads.map(lambda name: self._upload(folder, name), part))
 
     def _make_folder(self, path: str) -> None:
         """Make a folder of a remote file system, unless it has none but by the names of files.
@@ -242,7 +245,11 @@ class Location:
 
     @contextmanager
     def _created(self, name: str) -> Iterator[Any]:
-        """A file of a remote file system, to be written, whose folder has been made."""
+        """A file of a remote file system, to be written, whose folder has been made.
+
+        Threads write files: pyarrow completes a file when it closes it, and cannot give one up, so that a Ctrl-C, which
+        comes in the main thread alone, would replace the old content by a part of the new.
+        """
         try:
             with self.files.open_output_stream(f"{self.path}/{name}") as file:
                 yield file

@@ -2,6 +2,10 @@ from __future__ import annotations
 
 import errno
 import json
+import os
+import signal
+import threading
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -61,6 +65,33 @@ def test_files_of_subfolders_are_uploaded_and_downloaded(location: Location, tmp
     files = sorted(path.relative_to(back).as_posix() for path in back.rglob("*") if path.is_file())
     assert files == ["a", "inner/b"]
     assert (back / "a").read_bytes() == (source / "a").read_bytes()
+
+
+@everywhere
+def test_a_file_is_whole_after_ctrl_c_amid_its_upload(remote: str, tmp_path: Path) -> None:
+    location = Location.of(remote)
+    os.mkfifo(tmp_path / "run.trec")
+
+    def write() -> None:
+        with (tmp_path / "run.trec").open("w") as pipe:
+            pipe.write("first half")
+            pipe.flush()
+            time.sleep(0.2)
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.2)
+            pipe.write(", second half")
+
+    # Where the tests run in the background, Ctrl-C is ignored.
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt, match=r"^$"):
+            location.upload(tmp_path, ["run.trec"])
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    writer.join()
+    assert location.read("run.trec") == b"first half, second half"
 
 
 def test_an_artifact_comes_back_whole_and_the_next_replaces_it(location: Location, tmp_path: Path) -> None:
