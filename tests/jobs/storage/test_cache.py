@@ -100,6 +100,7 @@ def test_a_copy_knows_where_it_came_from(remote: str, tmp_path: Path) -> None:
     assert source_of(cache_folder()) is None
 
 
+@everywhere
 def test_a_corpus_is_copied_without_its_body_sentences(remote: str) -> None:
     starter = starter_corpus()
     Location.of(remote).put(starter.path)
@@ -118,6 +119,7 @@ def test_a_corpus_is_copied_without_its_body_sentences(remote: str) -> None:
     assert fetch_bodiless(starter.path) == starter.path
 
 
+@everywhere
 def test_a_corpus_that_has_no_body_sentences_is_copied_as_it_is(remote: str) -> None:
     Location.of(f"{remote}/whole").put(starter_corpus().path)
     bodiless = fetch_bodiless(f"{remote}/whole")
@@ -125,6 +127,7 @@ def test_a_corpus_that_has_no_body_sentences_is_copied_as_it_is(remote: str) -> 
     assert fetch_bodiless(f"{remote}/bodiless") == fetch_local(f"{remote}/bodiless")
 
 
+@everywhere
 def test_what_is_no_corpus_or_damaged_is_not_copied_without_bodies(remote: str, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match=r"holds no manifest\.json"):
         fetch_bodiless(f"{remote}/nothing")
