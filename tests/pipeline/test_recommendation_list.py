@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html.parser import HTMLParser
 
 from cocite.corpus.history import History
 from cocite.corpus.starter import starter_corpus
+from cocite.pipeline.confidence import percentage
 from cocite.pipeline.evidence import CitingPaper, CitingSentence, Evidence, SharedWord
 from cocite.pipeline.options import Options, Recommendation
 from cocite.pipeline.recommendation_list import Recommendations
@@ -52,6 +54,17 @@ def test_no_text_of_a_corpus_becomes_markup() -> None:
     assert HOSTILE in seen.texts
     assert f"“[CIT] {HOSTILE}”" in seen.texts
     assert f"cited by {HOSTILE}" in seen.texts
+
+
+def test_the_probability_has_a_column_where_it_is_known() -> None:
+    known = replace(hostile(), confidence=0.42)
+    seen = Seen(Recommendations([known, replace(known, confidence=0.002), hostile()])._repr_html_())
+    assert "cited" in seen.texts
+    assert [text for text in seen.texts if "%" in text] == [percentage(0.42), percentage(0.002)]
+    assert seen.tags.count("td") == 15
+    plain = Seen(Recommendations([hostile()])._repr_html_())
+    assert "cited" not in plain.texts
+    assert plain.tags.count("td") == 4
 
 
 def test_the_table_has_no_colours_of_its_own() -> None:

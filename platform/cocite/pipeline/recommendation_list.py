@@ -7,7 +7,7 @@ from html import escape
 
 from cocite.corpus.paper_address import paper_address
 from cocite.corpus.records import TARGET_MARK
-from cocite.pipeline.confidence import list_note
+from cocite.pipeline.confidence import list_note, percentage
 from cocite.pipeline.evidence import Evidence
 from cocite.pipeline.options import Recommendation
 
@@ -60,14 +60,19 @@ class Recommendations(list[Recommendation]):
         return list_note(self, unlike_corpus=self.unlike_corpus, has_words=self.has_words)
 
     def _repr_html_(self) -> str:
-        """The table, with every text of the corpus escaped, and above it the note."""
-        rows = "".join(_row(rank, paper) for rank, paper in enumerate(self, 1))
-        head = "<tr><th></th><th>paper</th><th>why</th><th>score</th></tr>"
+        """The table, with every text of the corpus escaped, and above it the note.
+
+        Where the model is calibrated, a last column has the probability that the paper is cited.
+        """
+        calibrated = any(paper.confidence is not None for paper in self)
+        rows = "".join(_row(rank, paper, calibrated=calibrated) for rank, paper in enumerate(self, 1))
+        names = ("", "paper", "why", "score", *(("cited",) if calibrated else ()))
+        head = f"<tr>{''.join(f'<th>{name}</th>' for name in names)}</tr>"
         note = f'<p class="cocite">{escape(self.note)}</p>' if self.note else ""
         return f'{_STYLE}{note}<table class="cocite"><thead>{head}</thead><tbody>{rows}</tbody></table>'
 
 
-def _row(rank: int, paper: Recommendation) -> str:
+def _row(rank: int, paper: Recommendation, *, calibrated: bool) -> str:
     authors = ", ".join(paper.authors[:AUTHORS]) + (" et al." if len(paper.authors) > AUTHORS else "")
     about = " · ".join(
         escape(part) for part in (authors, str(paper.year or ""), paper.venue, paper.id) if part
@@ -75,9 +80,11 @@ def _row(rank: int, paper: Recommendation) -> str:
     title = escape(paper.title)
     if address := paper_address(paper.id, paper.doi):
         title = f'<a href="{address}" rel="noopener noreferrer">{title}</a>'
+    chance = "" if paper.confidence is None else percentage(paper.confidence)
+    cited = f"<td>{escape(chance)}</td>" if calibrated else ""
     return (
         f"<tr><td>{rank}</td><td>{title}<br><small>{about}</small></td>"
-        f"<td>{_reasons(paper.evidence)}</td><td>{paper.score:.3g}</td></tr>"
+        f"<td>{_reasons(paper.evidence)}</td><td>{paper.score:.3g}</td>{cited}</tr>"
     )
 
 
