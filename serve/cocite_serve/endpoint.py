@@ -11,7 +11,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
@@ -23,10 +23,11 @@ from cocite_serve.batch_policy import batch_policy
 from cocite_serve.json_log import make_folder
 from cocite_serve.key_file import keys_in_force
 from cocite_serve.loopback import HOOK
+from cocite_serve.notices import LOGGER, Notices, Notify
 from cocite_serve.proxy import CALLBACK, environment
 from cocite_serve.release import LockedRelease, Release, ReleaseSource
 from cocite_serve.rollouts.beside import BesideFollower, beside_source
-from cocite_serve.rollouts.rollout import LOG, Rollout
+from cocite_serve.rollouts.rollout import Rollout
 from cocite_serve.rollouts.watcher import Watcher
 from cocite_serve.settings import ServeSettings
 
@@ -34,9 +35,6 @@ NAMESPACE = "cocite"
 ENDING = "ending"
 """File in a private Ray's folder by which its proxy knows that the endpoint is ending."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-
-Notify = Callable[[str], None]
-"""Takes one line for the operator of the endpoint."""
 
 # Set before Ray starts, for all its processes; what is already set in the environment wins.
 ENVIRONMENT = {
@@ -63,7 +61,7 @@ class Endpoint:
         source: finds newer versions.
         first: the release that is served first.
         temporary: folder of the private Ray that was started for this endpoint; None: it runs on a cluster.
-        notify: takes one line for the operator of the endpoint.
+        notices: tells the operator of the endpoint.
 
     Example:
         :func:`start` returns a running one::
@@ -72,7 +70,7 @@ class Endpoint:
                 httpx.post(f"{endpoint.url}/v1/recommend", json={"title": "Neural machine translation"})
 
         >>> settings = ServeSettings(index="index", host="::1", port=8080)
-        >>> Endpoint(settings, source=None, first=None, temporary=None, notify=print).url
+        >>> Endpoint(settings, source=None, first=None, temporary=None, notices=Notices(print)).url
         'http://[::1]:8080'
     """
 
@@ -82,14 +80,14 @@ class Endpoint:
         source: ReleaseSource,
         first: LockedRelease,
         temporary: Path | None,
-        notify: Notify,
+        notices: Notices,
     ) -> None:
         self.url = url_of(settings)
-        self._temporary = temporary
+        self._temporary, self._notices = temporary, notices
         self._rollout = Rollout(settings)
         other = beside_source(settings)
-        beside = None if other is None else BesideFollower(other, self._rollout, notify)
-        self._watcher = Watcher(source, first, self._rollout, notify, beside)
+        beside = None if other is None else BesideFollower(other, self._rollout, notices)
+        self._watcher = Watcher(source, first, self._rollout, notices, beside)
         self._stopped = threading.Lock()
 
     @property
@@ -134,9 +132,11 @@ class Endpoint:
                 ray.shutdown()
                 _remove(self._temporary)
             self._watcher.unlock()
+            self._notices.close()
 
     def begin(self) -> None:
         """Load the first release, and look for newer versions from then on."""
+        self._notices.listen()
         self._rollout.start(self.release)
         self._watcher.start()
 
@@ -165,7 +165,7 @@ def start(
     *,
     address: str | None = None,
     quiet: bool = True,
-    notify: Notify = LOG.warning,
+    notify: Notify = LOGGER.warning,
     interrupted: threading.Event | None = None,
 ) -> Endpoint:
     """Start the endpoint and return when it answers.
@@ -189,7 +189,8 @@ def start(
         check_address(address)
     elif settings.metrics_port:
         require_port("127.0.0.1", settings.metrics_port, "--metrics-port")
-    source, first = lock_first(settings, notify)  # a missing file is an error before Ray is started
+    notices = Notices(notify, settings.logs)
+    source, first = lock_first(settings, notices)  # a missing file is an error before Ray is started
     if address is None:
         make_folder(settings.logs)
     for name, value in ENVIRONMENT.items():
@@ -208,7 +209,7 @@ def start(
         # The gateway gives up first, with a sentence; this limit is for a gateway that hangs.
         request_timeout_s=settings.request_timeout_s + 10,
     )
-    endpoint = Endpoint(settings, source, first, temporary, notify)
+    endpoint = Endpoint(settings, source, first, temporary, notices)
     try:
         with ray_errors("the endpoint did not start", temporary or "Ray", longer="--set start_s=600"):
             if not ray.is_initialized():

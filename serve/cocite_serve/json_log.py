@@ -85,16 +85,22 @@ class JsonLog:
         self._lock.close()
 
 
-def open_log(settings: LogSettings, name: str) -> LogLine | None:
-    """What writes a line into the log of this process; None, and a warning in Ray's log, where none can be written.
+def open_or_warn(settings: LogSettings, name: str) -> JsonLog | None:
+    """The log of this process; None, and a warning in Ray's log, where none can be written.
 
     A replica on another machine than the command that started it goes on without: to answer matters more.
     """
     try:
-        return JsonLog.open(settings, name).write
+        return JsonLog.open(settings, name)
     except InputError as error:
         logging.getLogger("ray.serve").warning("%s: no log is kept: %s", name, error)
         return None
+
+
+def open_log(settings: LogSettings, name: str) -> LogLine | None:
+    """What writes a line into the log of this process until it ends; see :func:`open_or_warn`."""
+    log = open_or_warn(settings, name)
+    return None if log is None else log.write
 
 
 class _Private(RotatingFileHandler):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import time
@@ -78,7 +79,7 @@ def test_broken_releases_are_not_served_and_no_request_fails(
 
     register(first)
     metrics_port = free_port()
-    options = ["--watch", "0.5", "--metrics-port", str(metrics_port)]
+    options = ["--watch", "0.5", "--metrics-port", str(metrics_port), "--log-dir", str(tmp_path / "logs")]
     options += [part for name, value in SETTINGS.items() for part in ("--set", f"{name}={value}")]
     with serving(Path("models:/ranker@champion"), index, log, *options) as running:
 
@@ -150,6 +151,14 @@ def test_broken_releases_are_not_served_and_no_request_fails(
         assert (version()["registered"]["version"], version()["index_version"]) == (2, "000001")
         lines = [line for line in log.read_text().splitlines() if "is not served" in line]
         assert len(lines) == 6, lines
+        kept = [json.loads(line) for line in (tmp_path / "logs" / "endpoint-0.jsonl").open()]
+        outcomes = [line["outcome"] for line in kept if "outcome" in line]
+        assert outcomes == ["served", "refused", "refused", "refused", "rolled_back", "refused", "refused"]
+        # The console wraps a line; the log has it as it was told.
+        told = [line for line in kept if "is not served" in line["message"]]
+        assert [line["release"] in line["message"] and line["why"] in line["message"] for line in told] == [
+            True
+        ] * 6
 
 
 def metrics(port: int) -> str:

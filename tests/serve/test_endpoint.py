@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -20,6 +21,7 @@ from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.retrieval.index.versions import VersionLock
 from cocite_serve import endpoint as module
 from cocite_serve.endpoint import Endpoint, start
+from cocite_serve.notices import Notices
 from cocite_serve.release import LockedRelease, Release, ReleaseSource
 from cocite_serve.settings import ServeSettings
 
@@ -67,12 +69,15 @@ def test_an_index_that_knows_no_citation_is_served_with_a_warning(
 
     monkeypatch.setattr(module, "start_patiently", no_ray)
     monkeypatch.setattr(Endpoint, "stop", lambda self: None)
-    settings = ServeSettings(index=tmp_path / "index", port=free_port())
+    logs = {"folder": str(tmp_path / "logs")}
+    settings = ServeSettings(index=tmp_path / "index", port=free_port(), logs=logs)
     with pytest.raises(StartedError, match="here Ray would start"):
         start(settings, notify=lines.append)
     [line] = lines
     assert line.startswith("cocite: warning: ")
     assert "whose links the index knows" in line
+    [kept] = (tmp_path / "logs" / "endpoint-0.jsonl").read_text().splitlines()
+    assert json.loads(kept)["message"] == line
 
 
 @pytest.mark.parametrize(
@@ -93,7 +98,7 @@ def stopped_endpoint(folder: Path, temporary: Path | None = None, **settings: An
     """An endpoint on which nothing was started."""
     parsed = ServeSettings(index=folder, **settings)
     first = LockedRelease(Release(None, folder, "000001"), (VersionLock(None),))
-    return Endpoint(parsed, ReleaseSource(parsed), first, temporary, print)
+    return Endpoint(parsed, ReleaseSource(parsed), first, temporary, Notices(print))
 
 
 def test_a_stop_deletes_what_runs_and_releases_the_files_once(

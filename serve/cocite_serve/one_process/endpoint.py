@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import logging
 import os
 import threading
 import time
@@ -15,11 +14,12 @@ import uvicorn
 
 from cocite.errors import CociteError, InputError
 from cocite.nn.cpu_kernels import KERNEL_CACHES
-from cocite_serve.endpoint import Notify, lock_first, require_port, url_of
+from cocite_serve.endpoint import lock_first, require_port, url_of
 from cocite_serve.http.api import build_app
 from cocite_serve.http.bounded_heads import bounded_heads
 from cocite_serve.json_log import make_folder, open_log
 from cocite_serve.metric_types import keep_in
+from cocite_serve.notices import LOGGER, Notices, Notify
 from cocite_serve.one_process.metrics import LocalMetrics
 from cocite_serve.one_process.stages import LocalStages
 from cocite_serve.release import LockedRelease, Release, ReleaseSource
@@ -27,8 +27,6 @@ from cocite_serve.replica_settings import ReplicaSettings
 from cocite_serve.rollouts.watcher import Watcher
 from cocite_serve.settings import ServeSettings
 from cocite_serve.tracing import exporting
-
-LOG = logging.getLogger("cocite.serve")
 
 
 class LocalEndpoint:
@@ -38,7 +36,7 @@ class LocalEndpoint:
         settings: what to serve, and how.
         source: finds newer versions.
         first: the release that is served first.
-        notify: takes one line for the operator of the endpoint.
+        notices: tells the operator of the endpoint.
         metrics: where :func:`~cocite_serve.metric_types.keep_in` keeps those of this process, until the endpoint stops.
 
     Attributes:
@@ -50,8 +48,8 @@ class LocalEndpoint:
             with start_here(ServeSettings(index="index")) as endpoint:
                 httpx.post(f"{endpoint.url}/v1/recommend", json={"title": "Neural machine translation"})
 
-        >>> endpoint = LocalEndpoint(ServeSettings(index="index", port=8080), None, None, print, LocalMetrics())
-        >>> endpoint.url
+        >>> settings = ServeSettings(index="index", port=8080)
+        >>> LocalEndpoint(settings, None, None, Notices(print), LocalMetrics()).url
         'http://127.0.0.1:8080'
     """
 
@@ -60,15 +58,16 @@ class LocalEndpoint:
         settings: ServeSettings,
         source: ReleaseSource,
         first: LockedRelease,
-        notify: Notify,
+        notices: Notices,
         metrics: LocalMetrics,
     ) -> None:
         self.url = url_of(settings)
         self.metrics_url: str | None = None
+        self._notices = notices
         self._metrics, self._metrics_port = metrics, settings.metrics_port
         self._loop = asyncio.new_event_loop()
         self._stages = LocalStages(settings, self._loop)
-        self._watcher = Watcher(source, first, self._stages, notify)
+        self._watcher = Watcher(source, first, self._stages, notices)
         app = build_app(lambda: self._stages.backend, settings, log=open_log(settings.logs, "gateway"))
         self._server = uvicorn.Server(
             uvicorn.Config(
@@ -97,6 +96,7 @@ class LocalEndpoint:
             RolloutError: the release cannot be loaded, or its answers are not sound.
             CociteError: the server cannot listen.
         """
+        self._notices.listen()
         self._thread.start()
         self._stages.start(self.release)
         self._ended = asyncio.run_coroutine_threadsafe(self._server.serve(), self._loop)
@@ -126,6 +126,7 @@ class LocalEndpoint:
         self._watcher.served.unlock()
         gc.unfreeze()  # what the stages had loaded is garbage like any other
         exporting.flush()
+        self._notices.close()
 
     def __enter__(self) -> LocalEndpoint:
         return self
@@ -136,7 +137,7 @@ class LocalEndpoint:
         self.stop()
 
 
-def start_here(settings: ServeSettings, *, notify: Notify = LOG.warning) -> LocalEndpoint:
+def start_here(settings: ServeSettings, *, notify: Notify = LOGGER.warning) -> LocalEndpoint:
     """Start the endpoint in this process and return when it answers.
 
     Args:
@@ -167,11 +168,12 @@ def start_here(settings: ServeSettings, *, notify: Notify = LOG.warning) -> Loca
     for name, value in KERNEL_CACHES.items():
         os.environ.setdefault(name, value)
     exporting.start("cocite")
-    source, first = lock_first(settings, notify)
+    notices = Notices(notify, settings.logs)
+    source, first = lock_first(settings, notices)
     make_folder(settings.logs)
     metrics = LocalMetrics()
     keep_in(metrics)
-    endpoint = LocalEndpoint(settings, source, first, notify, metrics)
+    endpoint = LocalEndpoint(settings, source, first, notices, metrics)
     try:
         endpoint.begin()
     except BaseException:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from cocite.errors import CociteError, InputError, IntegrityError
 from cocite_serve.http.version_schemas import RefusedRelease
+from cocite_serve.notices import Notice, Notify
 from cocite_serve.release import LockedRelease, Release, ReleaseSource, Target
 from cocite_serve.rollouts.errors import RolloutError
 from cocite_serve.rollouts.rollout import Rollout
@@ -54,7 +53,7 @@ class BesideFollower:
         Beside the served release: no model over index 000001.
     """
 
-    def __init__(self, source: ReleaseSource, rollout: Rollout, notify: Callable[[str], None]) -> None:
+    def __init__(self, source: ReleaseSource, rollout: Rollout, notify: Notify) -> None:
         self.source = source
         self.refused: RefusedRelease | None = None
         self._rollout, self._notify = rollout, notify
@@ -86,7 +85,14 @@ class BesideFollower:
             self._tried = newest
             name = f"{newest.model or self.source.settings.model or 'no model'} over index {newest.index}"
             self.refused = RefusedRelease.now(f"{name}, beside the served release", error)
-            self._notify(f"{name} is not loaded beside the served release: {error}")
+            self._notify(
+                Notice(
+                    f"{name} is not loaded beside the served release: {error}",
+                    outcome="refused_beside",
+                    release=name,
+                    why=str(error),
+                )
+            )
         else:
             self._tried, self.refused = newest, None
 
@@ -104,7 +110,9 @@ class BesideFollower:
             new.unlock()
             raise
         self._loaded = new
-        self._notify(f"Beside the served release: {new.release}.")
+        self._notify(
+            Notice(f"Beside the served release: {new.release}.", outcome="beside", release=str(new.release))
+        )
         new.release.warn_if_unproven(self.source.settings, self._notify)
         if old is not None:
             old.unlock()

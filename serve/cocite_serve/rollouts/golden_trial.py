@@ -7,7 +7,6 @@ some of what the served one finds, and takes not much longer.
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,12 +16,12 @@ import numpy as np
 from cocite.errors import InputError
 from cocite.pipeline.golden_answers import GoldenAnswer, GoldenError, check_sound, correlations, overlap
 from cocite.pipeline.golden_queries import GoldenQuery
+from cocite_serve.notices import LOGGER
 from cocite_serve.replicas.canary import Tally
 from cocite_serve.rollouts.asked_stages import Asked, AskedStages
 from cocite_serve.rollouts.errors import RolloutError, last_line
 from cocite_serve.settings import RolloutSettings, ServeSettings
 
-LOG = logging.getLogger("cocite.serve")
 TEXT_STAGES = ("nnrank", "cross-encoder")
 """Stages whose scores hardly depend on what else is in an index."""
 
@@ -221,7 +220,7 @@ def prove(
     trial = GoldenTrial(new, served, settings.rollout.model_copy(update={"timeout_s": seconds}))
     try:
         if found := trial.run(interrupted):
-            LOG.info("the release on trial answers %s", found)
+            LOGGER.info("the release on trial answers %s", found)
     except GoldenError as error:
         raise RolloutError(f"its answers are not those of a sound model: {error}") from error
     return trial

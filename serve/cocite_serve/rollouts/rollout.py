@@ -7,13 +7,13 @@ stages are deleted when none can be left.
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from typing import Any
 
 from cocite.ray_start import ray_errors
 from cocite_serve.http.version_schemas import RefusedRelease
+from cocite_serve.notices import LOGGER
 from cocite_serve.release import Release
 from cocite_serve.replicas.canary import Tally
 from cocite_serve.replicas.directions import Directions
@@ -24,7 +24,6 @@ from cocite_serve.rollouts.errors import RolloutError, last_line
 from cocite_serve.rollouts.golden_trial import GoldenTrial, prove_stages
 from cocite_serve.settings import ServeSettings
 
-LOG = logging.getLogger("cocite.serve")
 REPLY_S = 5.0
 """Seconds within which the gateways say how a canary goes; else they are asked again."""
 
@@ -136,7 +135,7 @@ class Rollout:
         try:
             self._direct(Directions(self._stages, refused=refused, beside=self._beside))
         except Exception as error:
-            LOG.warning("a gateway was not told what is served: %s", last_line(error) or repr(error))
+            LOGGER.warning("a gateway was not told what is served: %s", last_line(error) or repr(error))
 
     def delete_old_stages(self) -> None:
         """Delete the stages of earlier releases, once no request can be with them."""
@@ -207,7 +206,7 @@ class Rollout:
         try:
             return AskedStages.open(self._stages, REPLY_S)
         except Exception:
-            LOG.exception("the release that is served now does not answer")
+            LOGGER.exception("the release that is served now does not answer")
             return None
 
     def _try_golden(self, stages: str, served: Asked | None) -> GoldenTrial:

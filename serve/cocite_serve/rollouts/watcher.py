@@ -11,11 +11,11 @@ from typing import Protocol
 
 from cocite.errors import CociteError, InputError, IntegrityError
 from cocite_serve.http.version_schemas import RefusedRelease
+from cocite_serve.notices import LOGGER, Notice, Notify
 from cocite_serve.release import LockedRelease, Release, ReleaseSource, Target
 from cocite_serve.rollouts.beside import BesideFollower
 from cocite_serve.rollouts.errors import RolledBackError, RolloutError
 from cocite_serve.rollouts.outcomes import Outcomes
-from cocite_serve.rollouts.rollout import LOG
 
 RETELL_S = 10.0
 """Seconds after which gateways that started anew are told what is beside, where nothing else is looked for."""
@@ -83,7 +83,7 @@ class Watcher:
         source: ReleaseSource,
         served: LockedRelease,
         rollout: Turning,
-        notify: Callable[[str], None],
+        notify: Notify,
         beside: BesideFollower | None = None,
     ) -> None:
         self.source, self.served, self._beside = source, served, beside
@@ -137,7 +137,7 @@ class Watcher:
             ) as error:  # the store is away, or another process writes: the next look may succeed
                 self._notify_once(f"Cannot look for something newer to serve: {error}")
             except Exception as error:
-                LOG.exception("defect while looking for something newer to serve")
+                LOGGER.exception("defect while looking for something newer to serve")
                 self._notify_once(f"Cannot look for something newer to serve: {error!r}")
             else:
                 self._last_failure = ""
@@ -193,8 +193,17 @@ class Watcher:
     def _refuse(self, target: Target, error: CociteError) -> None:
         name = f"{target.model} over index {target.index}" if target.model else f"Index {target.index}"
         self._refused[target] = RefusedRelease.now(name, error)
-        self._outcomes.count("rolled_back" if isinstance(error, RolledBackError) else "refused")
-        self._notify(f"{name} is not served: {error}. {self.served.release} goes on being served.")
+        outcome = "rolled_back" if isinstance(error, RolledBackError) else "refused"
+        self._outcomes.count(outcome)
+        self._notify(
+            Notice(
+                f"{name} is not served: {error}. {self.served.release} goes on being served.",
+                outcome=outcome,
+                release=name,
+                why=str(error),
+                served=str(self.served.release),
+            )
+        )
 
     def _serve(self, target: Target) -> None:
         new, old = self.source.lock(target, whole=True), self.served
@@ -206,7 +215,7 @@ class Watcher:
             raise
         # Before anything is deleted: an error there must not leave files unlocked that the gateways read.
         self.served = new
-        self._notify(f"Serving {new.release} now.")
+        self._notify(Notice(f"Serving {new.release} now.", outcome="served", release=str(new.release)))
         if target.model != old.release.target.model:
             new.release.warn_if_unproven(self.source.settings, self._notify)
         self._rollout.delete_old_stages()

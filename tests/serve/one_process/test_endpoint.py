@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from helpers.endpoint import free_port
 from helpers.span_receiver import SENT_S, receiving
 
+from benchmarks._releases import publish_without
 from cocite.corpus.starter import build_starter
 from cocite.errors import InputError
 from cocite.retrieval.index.snapshot import IndexSnapshot
@@ -48,6 +50,12 @@ def endpoint(index: Path, lines: list[str]) -> Iterator[LocalEndpoint]:
     with pytest.raises(httpx.ConnectError, match="refused"):
         httpx.get(str(endpoint.metrics_url))
     endpoint.stop()  # a second one does nothing
+
+
+def kept(index: Path) -> list[dict[str, str]]:
+    """The lines of the log beside an index that the operator was told, without their time."""
+    parsed = [json.loads(line) for line in (index.parent / "logs" / "endpoint-0.jsonl").open()]
+    return [{name: value for name, value in line.items() if name != "time"} for line in parsed]
 
 
 def test_it_answers_with_papers_and_their_versions(endpoint: LocalEndpoint) -> None:
@@ -102,6 +110,28 @@ def test_a_newer_snapshot_is_served_when_it_is_there(
     assert answer["index_version"] == "000002"
     assert gone not in [paper["id"] for paper in answer["papers"]]
     assert lines[-1].startswith("Serving")
+    assert kept(index)[-1] == {
+        "level": "INFO",
+        "outcome": "served",
+        "release": "no model over index 000002",
+        "message": lines[-1],
+    }
+
+
+def test_a_damaged_snapshot_is_refused_with_a_line_in_the_log(
+    endpoint: LocalEndpoint, index: Path, lines: list[str]
+) -> None:
+    paper = httpx.post(f"{endpoint.url}/v1/recommend", json=TITLE, timeout=60).json()["papers"][0]["id"]
+    before, told = (index / "CURRENT").read_text(), len(lines)
+    version = publish_without(index, paper, damaged=True)
+    deadline = time.monotonic() + 300
+    while len(lines) == told and time.monotonic() < deadline:
+        time.sleep(0.1)
+    (index / "CURRENT").write_text(before)
+    line = kept(index)[-1]
+    assert (line["level"], line["outcome"], line["release"]) == ("WARNING", "refused", f"Index {version}")
+    assert "damaged: its SHA-256" in line["why"]
+    assert line["message"] == lines[-1]
 
 
 @pytest.mark.parametrize("name", ["gateway", "retriever", "reranker"])
