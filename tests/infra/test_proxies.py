@@ -23,18 +23,37 @@ import pytest
 from helpers.endpoint import free_port
 from helpers.sources import ROOT
 
+from cocite_serve.http.problem_body import phrase
+from cocite_serve.http.schemas import Problem
+
 PROXY = ROOT / "infra" / "proxy"
 USER, PASSWORD = "reader", "a-password"
 START_S = 60
+ANSWER_S = 2
+"""In place of the seconds that the files give the endpoint to answer."""
+OWN = b'{"error": "the endpoint says so itself"}'
 
 
 class Upstream(http.server.BaseHTTPRequestHandler):
-    """Answers with the headers that it was sent."""
+    """Answers with the headers that it was sent; ``/gone`` not at all, ``/slow`` late, ``/refused/429`` by itself."""
 
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.path == "/gone":
+            self.close_connection = True
+            return
+        if self.path == "/slow":
+            time.sleep(2 * ANSWER_S)
+        if self.path.startswith("/refused/"):
+            self.send_response(int(self.path.rpartition("/")[2]))
+            self.send_header("Content-Type", "application/problem+json")
+            self.send_header("X-Request-ID", self.headers["X-Request-ID"])
+            self.send_header("Content-Length", str(len(OWN)))
+            self.end_headers()
+            self.wfile.write(OWN)
+            return
         body = json.dumps({name.lower(): value for name, value in self.headers.items()}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
@@ -96,12 +115,16 @@ def caddy(upstream: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
     ).stdout.strip()
     text = (PROXY / "Caddyfile").read_text(encoding="utf-8")
     assert text.count("127.0.0.1:8000") == 2
-    (folder / "Caddyfile").write_text(
+    changes = {
+        "reverse_proxy 127.0.0.1:8000": f"reverse_proxy 127.0.0.1:{upstream}",
+        "response_header_timeout 40s": f"response_header_timeout {ANSWER_S}s",
         # This machine's store of trusted certificates stays as it is.
-        text.replace("reverse_proxy 127.0.0.1:8000", f"reverse_proxy 127.0.0.1:{upstream}").replace(
-            "\tadmin off\n", "\tadmin off\n\tskip_install_trust\n"
-        )
-    )
+        "\tadmin off\n": "\tadmin off\n\tskip_install_trust\n",
+    }
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    (folder / "Caddyfile").write_text(text)
     environment = {
         "COCITE_DOMAIN": "localhost",
         "COCITE_USER": USER,
@@ -152,6 +175,7 @@ def nginx(upstream: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
     changes: dict[str, str | Callable[[re.Match[str]], str]] = {
         r"127\.0\.0\.1:8000": f"127.0.0.1:{upstream}",
         r"/etc/nginx/tls|/etc/nginx|/var/log/nginx|/run(?=/nginx)": str(folder),
+        r"proxy_read_timeout 40s": f"proxy_read_timeout {ANSWER_S}s",
         r"listen \[::\].*": "",
         r"listen 80;": f"listen 127.0.0.1:{ports[0]};",
         r"listen 443 ": f"listen 127.0.0.1:{ports[1]} ",
@@ -181,6 +205,19 @@ def client(proxy: tuple[int, int]) -> httpx.Client:
     return httpx.Client(base_url=f"https://localhost:{proxy[1]}", verify=False, timeout=30)
 
 
+def assert_problem(answer: httpx.Response, reason: str, id: str | None = None) -> None:
+    """A refusal of the proxy has all that one of the endpoint has."""
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem = Problem.model_validate_json(answer.content)
+    assert (problem.status, problem.reason) == (answer.status_code, reason)
+    assert problem.title == phrase(answer.status_code)
+    assert problem.error == problem.detail != ""
+    assert problem.request_id == answer.headers["x-request-id"] != ""
+    assert problem.instance == f"#{problem.request_id}"
+    assert id in (None, problem.request_id)
+    assert answer.headers["strict-transport-security"] == "max-age=31536000"
+
+
 def test_plain_http_is_sent_to_https(proxy: tuple[int, int]) -> None:
     answer = httpx.get(f"http://localhost:{proxy[0]}/v1/version?x=1", timeout=30)
     assert answer.status_code == 308
@@ -189,7 +226,9 @@ def test_plain_http_is_sent_to_https(proxy: tuple[int, int]) -> None:
 
 def test_nobody_enters_without_the_password(proxy: tuple[int, int]) -> None:
     with client(proxy) as http_client:
-        assert http_client.get("/v1/version").status_code == 401
+        refused = http_client.get("/v1/version")
+        assert (refused.status_code, refused.headers["www-authenticate"][:6].lower()) == (401, "basic ")
+        assert_problem(refused, "no_login")
         assert http_client.get("/v1/version", auth=(USER, "another")).status_code == 401
         answer = http_client.get("/v1/version", auth=(USER, PASSWORD))
     assert answer.status_code == 200
@@ -218,6 +257,52 @@ def test_a_body_above_the_endpoints_limit_is_refused_by_the_proxy(proxy: tuple[i
     assert (large.status_code, small.status_code) == (413, 200)
     # The rest of the body never counts as the connection's next request.
     assert large.headers["connection"] == "close"
+    assert_problem(large, "body_too_large")
+
+
+@pytest.mark.parametrize("id", ["a-clients/id-1", 'a"quote', "two words", "x" * 129, None])
+def test_an_endpoint_that_does_not_answer_is_told_in_its_form(proxy: tuple[int, int], id: str | None) -> None:
+    headers = {} if id is None else {"X-Request-ID": id}
+    with client(proxy) as http_client:
+        answer = http_client.get("/gone", auth=(USER, PASSWORD), headers=headers)
+        reached = http_client.get("/v1/version", auth=(USER, PASSWORD), headers=headers).json()
+    assert (answer.status_code, answer.headers["retry-after"]) == (502, "5")
+    assert_problem(answer, "not_ready", id if id == "a-clients/id-1" else None)
+    # The same rule for the endpoint, so that one id finds a request in all logs.
+    assert (answer.json()["request_id"] == id) == (reached["x-request-id"] == id) == (id == "a-clients/id-1")
+    assert reached["x-request-id"]
+
+
+def test_an_endpoint_that_answers_too_late_is_told_in_its_form(proxy: tuple[int, int]) -> None:
+    with client(proxy) as http_client:
+        answer = http_client.get("/slow", auth=(USER, PASSWORD))
+    assert answer.status_code == 504
+    assert_problem(answer, "timeout")
+
+
+@pytest.mark.parametrize("status", [401, 413, 429, 500, 502, 504])
+def test_what_the_endpoint_refuses_itself_passes_as_it_is(proxy: tuple[int, int], status: int) -> None:
+    with client(proxy) as http_client:
+        answer = http_client.get(
+            f"/refused/{status}", auth=(USER, PASSWORD), headers={"X-Request-ID": "5f0c"}
+        )
+    assert (answer.status_code, answer.content) == (status, OWN)
+    assert answer.headers.get_list("x-request-id") == ["5f0c"]
+    assert answer.headers.get_list("content-type") == ["application/problem+json"]
+
+
+def test_a_head_that_does_not_come_is_ended(proxy: tuple[int, int]) -> None:
+    plain = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    plain.check_hostname, plain.verify_mode = False, ssl.CERT_NONE
+    begin = time.monotonic()
+    with (
+        socket.create_connection(("localhost", proxy[1]), 60) as connection,
+        plain.wrap_socket(connection, server_hostname="localhost") as slow,
+    ):
+        slow.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
+        while slow.recv(65536):
+            pass
+    assert 5 < time.monotonic() - begin < 40
 
 
 def test_old_versions_of_tls_are_refused(proxy: tuple[int, int]) -> None:
@@ -234,13 +319,16 @@ def test_old_versions_of_tls_are_refused(proxy: tuple[int, int]) -> None:
 
 
 def test_nginx_answers_429_to_a_client_that_sends_too_many(nginx: tuple[int, int]) -> None:
-    statuses: list[int] = []
+    answers: list[httpx.Response] = []
 
     def ask(_: int) -> None:
         with client(nginx) as http_client:
-            while 429 not in statuses and len(statuses) < 2_000:
-                statuses.append(http_client.get("/", auth=(USER, PASSWORD)).status_code)
+            while not any(answer.status_code == 429 for answer in answers) and len(answers) < 2_000:
+                answers.append(http_client.get("/", auth=(USER, PASSWORD)))
 
     with ThreadPoolExecutor(8) as threads:  # one alone may send too few in a second
         list(threads.map(ask, range(8)))
-    assert {*statuses} == {200, 429}
+    assert {answer.status_code for answer in answers} == {200, 429}
+    refused = next(answer for answer in answers if answer.status_code == 429)
+    assert refused.headers["retry-after"] == "1"
+    assert_problem(refused, "rate")
