@@ -19,7 +19,7 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.sampling.draws import Draws, uniform
 from cocite.sampling.noise import NegativeSampler
-from cocite.systems.hatten.mining import RandomPapers
+from cocite.sampling.random_papers import RandomPapers
 from cocite.training.forbidden_negatives import ForbiddenNegatives
 from cocite.training.gaps import Gaps
 from cocite.training.periods import Periods, PeriodSettings

@@ -73,7 +73,7 @@ def plan(setup: Setup) -> Plan:
         ),
         Exhibit(
             "section52",
-            "Section 5.2: balanced against unbalanced classes, on dev",
+            "Section 5.2: balanced classes and random candidates against unbalanced classes, on dev",
             _balance,
             "\n".join(
                 _command(setup, "bm25", "dev", folder) for folder in _folders_of_balance(setup).values()

@@ -1,4 +1,4 @@
-"""The cross-encoders that BM25 + SciBERT compares: from several encoders, of balanced classes, by split of tokens."""
+"""The cross-encoders that BM25 + SciBERT compares: from several encoders, of other classes, by split of tokens."""
 
 from __future__ import annotations
 
@@ -26,9 +26,11 @@ RECIPES: Mapping[Size, tuple[str, tuple[str, ...]]] = {
 BALANCED: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "balanced with cited papers that BM25 missed": ("balanced/missed", ("objective.balanced=true",)),
     "balanced": ("balanced/found", ("objective.balanced=true", "objective.missed=false")),
+    "with candidates drawn at random": ("balanced/random", ("objective.random=10",)),
 }
-"""Row -> folder, and changes to the recipe. The first is the paper's experiment; the second tells apart whether the
-balance does harm, or the cited papers that share few words with the query."""
+"""Row -> folder, and changes to the recipe. The first and the last are the paper's experiments; the second tells apart
+whether the balance does harm, or the cited papers that share few words with the query. The paper does not say how many
+candidates are drawn at random: here as many as are BM25's."""
 TOKENS: Mapping[Size, int] = {"toy": 80, "small": 128, "paper": 512}
 """Size -> tokens of a pair."""
 SPLITS: Mapping[Size, Sequence[int]] = {"toy": (2, 6), "small": (2, 4, 6), "paper": (1, 2, 3, 5, 6, 7)}
@@ -73,7 +75,7 @@ def encoder_rerankers(setup: Setup) -> list[Training]:
 
 
 def balanced_trainings(setup: Setup) -> list[Training]:
-    """Rerankers of balanced classes, as long as the main one."""
+    """Rerankers of balanced classes and of random candidates, as long as the main one."""
     recipe, changes = RECIPES[setup.size]
     return [
         reranker_training(
@@ -83,7 +85,8 @@ def balanced_trainings(setup: Setup) -> list[Training]:
             changes,
             own=more,
             to=to,
-            inputs=[candidates.KIND, pair_tokens.KIND],
+            # Where papers are drawn at random, the tokens of all are needed.
+            inputs=[candidates.KIND] if to == "balanced/random" else [candidates.KIND, pair_tokens.KIND],
         )
         for row, (to, more) in BALANCED.items()
     ]

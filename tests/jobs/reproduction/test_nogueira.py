@@ -20,6 +20,9 @@ from cocite_jobs.reproduction.published import published_numbers
 from cocite_jobs.reproduction.reproduce import SPENT, Outcome, reproduce
 from cocite_jobs.tables.reranking import reranking_tables
 
+CLASSES = ("model", "balanced/missed", "balanced/found", "balanced/random")
+"""The folders of section 5.2."""
+
 
 @pytest.mark.integration
 def test_every_table_and_figure_is_made(
@@ -59,18 +62,17 @@ def test_every_table_and_figure_is_made(
     assert balance.rows[1][1:] == reranked[1:5:2]
     assert [facts["model"] for facts in shown["section52"].made.models] == [
         "model/masked-lm",
-        *(f"{folder}/cross-encoder" for folder in ("model", "balanced/missed", "balanced/found")),
+        *(f"{folder}/cross-encoder" for folder in CLASSES),
     ]
-    recipes = [
-        read_manifest(setup.folder / folder / "cross-encoder").meta["recipe"]
-        for folder in ("model", "balanced/missed", "balanced/found")
+    recipes = [read_manifest(setup.folder / folder / "cross-encoder").meta["recipe"] for folder in CLASSES]
+    classes = [
+        tuple(recipe["objective"][key] for key in ("balanced", "missed", "random")) for recipe in recipes
     ]
-    classes = [(recipe["objective"]["balanced"], recipe["objective"]["missed"]) for recipe in recipes]
-    assert classes == [(False, True), (True, True), (True, False)]
+    assert classes == [(False, True, 0), (True, True, 0), (True, False, 0), (False, True, 10)]
     for recipe in recipes:
-        recipe["objective"].update(balanced=False, missed=True)
-    assert recipes[0] == recipes[1] == recipes[2], "nothing else differs"
-    assert shown["section52"].exhibit.command.count("\ncocite evaluate reranking") == 2
+        recipe["objective"].update(balanced=False, missed=True, random=0)
+    assert all(recipe == recipes[0] for recipe in recipes), "nothing else differs"
+    assert shown["section52"].exhibit.command.count("\ncocite evaluate reranking") == 3
     figure = shown["figure1"].made.table
     assert [row[0] for row in figure.rows] == [f"{q} + {80 - q}" for q in (10, 20, 30, 40, 50, 60, 70)]
     trained = [row[0] for row in figure.rows if not math.isnan(row[3])]
@@ -87,10 +89,11 @@ def test_candidates_are_found_once(
     reproduced("nogueira")
     folder = toy_setup("nogueira").folder
     first = folder / "model/candidates/train.rows.npy"
-    for other in ("balanced/missed", "balanced/found", "splits/20", "splits/60"):
+    for other in (*CLASSES[1:], "splits/20", "splits/60"):
         assert (folder / other / "candidates/train.rows.npy").samefile(first), other
     tokens = folder / "model/pair-tokens/manifest.json"
     assert (folder / "balanced/missed/pair-tokens/manifest.json").samefile(tokens)
+    assert not (folder / "balanced/random/pair-tokens/manifest.json").samefile(tokens), "of all papers"
     assert not (folder / "splits/20/pair-tokens/manifest.json").samefile(tokens), "cut at other lengths"
 
 

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from cocite.corpus.csr import CSR
 from cocite.errors import ConfigError
 from cocite.protocols import NO_ROW
+from cocite.sampling.random_papers import RandomPapers
 from cocite.systems.cross_encoder.examples import CandidateGroups, GroupSettings
+from cocite.systems.cross_encoder.random_candidates import RandomCandidates
 
 
 def candidates(queries: int = 40, depth: int = 30, papers: int = 200) -> tuple[NDArray[np.int32], CSR]:
@@ -216,7 +218,38 @@ def test_a_balanced_group_is_a_function_of_seed_and_epoch() -> None:
     assert not np.array_equal(CandidateGroups(rows, cited, balanced(), seed=2).epoch(4)[0], one.epoch(4)[0])
 
 
+@pytest.mark.parametrize("kind", [{"candidates": "top", "top": 10}, {"negatives": 6}])
+def test_random_papers_stand_behind_the_group_that_there_is_without_them(kind: dict[str, object]) -> None:
+    rows, cited = candidates()
+    years = np.random.default_rng(2).integers(2000, 2010, 200).astype(np.int16)
+    citing = 150 + np.arange(len(rows))
+    outside = RandomCandidates(RandomPapers(years, later=False), citing, cited)
+    plain = CandidateGroups(rows, cited, GroupSettings.parse(kind), seed=1, unanswered=True)
+    settings = GroupSettings.parse({**kind, "random": 5})
+    mixed = CandidateGroups(rows, cited, settings, seed=1, unanswered=True, outside=outside)
+    assert np.array_equal(mixed.queries, plain.queries)
+    for epoch in range(3):
+        found, relevant = mixed.epoch(epoch)
+        before, was = plain.epoch(epoch)
+        assert found.shape == relevant.shape == (len(mixed), settings.width)
+        assert np.array_equal(found[:, :-5], before)
+        assert np.array_equal(relevant[:, :-5], was)
+        assert not relevant[:, -5:].any()
+        for query, group in zip(mixed.queries.tolist(), found.tolist(), strict=True):
+            drawn = [row for row in group[-5:] if row != NO_ROW]
+            assert len({*drawn, *group[:-5]}) == len(drawn) + len({*group[:-5]}), (
+                "drawn once, and not in the group"
+            )
+            assert not {*drawn} & {citing[query], *cited[query].tolist()}
+            assert (years[drawn] <= years[citing[query]]).all()
+    assert not np.array_equal(mixed.epoch(0)[0][:, -5:], mixed.epoch(1)[0][:, -5:])
+
+
 def test_settings_that_cannot_be_met_are_refused() -> None:
+    with pytest.raises(ConfigError, match="random adds candidates that are not cited"):
+        balanced(random=3)
+    with pytest.raises(ValueError, match="random papers need a corpus"):
+        CandidateGroups(*candidates(), sampled(random=3), seed=0)
     with pytest.raises(ConfigError, match="balanced is a setting of candidates: top"):
         sampled(balanced=True)
     with pytest.raises(ConfigError, match="near holds fewer candidates"):

@@ -82,6 +82,19 @@ def test_they_are_those_of_the_texts(
     assert verify(tmp_path / KIND).digest == verify(made / KIND).digest
 
 
+def test_where_candidates_are_drawn_from_the_corpus_all_papers_are_read(
+    corpus: Corpus, recipe: CrossEncoderRecipe, made: Path, folder: Path
+) -> None:
+    mixed = small_recipe(recipe.encoder, objective={"random": 3})
+    with pytest.raises(InputError, match="the tokens were made with other settings"):
+        load(folder, corpus, mixed.tokens)
+    assert prepare(mixed.tokens, corpus, folder / KIND)
+    found, before = load(folder, corpus, mixed.tokens).papers, load(made, corpus, recipe.tokens).papers
+    assert (found.counts > 0).all()
+    read = before.counts > 0
+    assert np.array_equal(found.counts[read], before.counts[read])
+
+
 def test_they_are_made_once_and_again_for_other_candidates_or_another_tokenizer(
     corpus: Corpus, recipe: CrossEncoderRecipe, folder: Path, tmp_path: Path
 ) -> None:

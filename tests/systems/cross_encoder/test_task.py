@@ -111,6 +111,27 @@ def test_the_loss_of_an_example_does_not_depend_on_its_batch(task: CrossEncoderT
     torch.testing.assert_close(together, torch.cat(alone))
 
 
+@pytest.mark.parametrize("earlier_only", [True, False])
+def test_random_papers_are_read_and_are_no_later_where_candidates_are_not(
+    corpus: Corpus, encoder: Path, tmp_path: Path, earlier_only: bool
+) -> None:
+    sections = {"candidates": {"earlier_only": earlier_only}, "objective": {"negatives": 3, "random": 4}}
+    recipe = small_recipe(encoder, **sections)
+    prepare(recipe.candidates, corpus, tmp_path / "candidates")
+    pair_tokens.prepare(recipe.tokens, corpus, tmp_path / "pair-tokens")
+    task = build(recipe, corpus, tmp_path)
+    batch = task.collate(np.arange(len(task.groups)), 0)
+    assert batch.present.shape == (len(task.groups), 8)
+    assert batch.present.all()
+    assert (
+        task.model.pairs.lengths(*task._sides("train", task.groups.queries, task.groups.epoch(0)[0])) > 3
+    ).all()
+    rows, _ = task.groups.epoch(0)
+    citing = task.sides["train"].part.papers(corpus)[task.groups.queries]
+    later = np.asarray(corpus.years)[rows[:, -4:]] > np.asarray(corpus.years)[citing][:, None]
+    assert later.any() != earlier_only
+
+
 def test_padding_takes_no_part_in_a_loss(corpus: Corpus, encoder: Path, folder: Path) -> None:
     task = build(small_recipe(encoder, objective={"negatives": 40}), corpus, folder)
     batch = task.collate(np.arange(4), 0)

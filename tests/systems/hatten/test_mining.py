@@ -10,7 +10,6 @@ from cocite.protocols import NO_ROW
 from cocite.sampling.draws import uniform
 from cocite.systems.hatten.mining import (
     MinedPapers,
-    RandomPapers,
     mine,
     most_overlapping,
 )
@@ -72,21 +71,6 @@ def test_later_papers_are_mined_where_they_are_not_forbidden(history: History, c
         best = allowed[np.argsort(-similar[i, allowed], kind="stable")][:20]
         assert mined[i].tolist() == best.tolist()
     assert (years[mined] > years[citing][:, None]).any()
-
-
-@pytest.mark.parametrize("limited", [True, False])
-def test_random_papers_are_drawn_evenly_from_those_that_may_be_drawn(
-    limited: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("cocite.counting_sort.BLOCK", 3)
-    years = np.array([2005, 2001, 0, 2003, 2003, 2001, 2009], np.int16)
-    random = RandomPapers(years, later=not limited)
-    for citing, allowed in ((3, [1, 2, 3, 4, 5]), (1, [1, 2, 5]), (2, range(7)), (6, range(7))):
-        masses = np.zeros(7)
-        masses[list(allowed) if limited else slice(None)] = 1
-        numbers = uniform(0, citing, np.arange(10_000), 2)
-        drawn = random.draw(np.full(10_000, citing), numbers)
-        assert fits(drawn.ravel(), masses / masses.sum())
 
 
 def test_mined_papers_are_drawn_from_those_that_there_are() -> None:

@@ -6,7 +6,7 @@
   Citation Recommendation", Scientometrics 2020: a query is the title and abstract of a paper.
 
 Order of reading: :mod:`cocite.text.pair_tokenizer` (query and candidate as one sequence), ``network``, ``losses``,
-``examples`` (groups of candidates), ``pair_tokens`` (what is trained on, as tokens), ``recipe``, ``task``. Serving:
-``reranker`` scores the candidates of queries, by ``pair_scorer`` (many pairs on CPU threads or a GPU) and
-``paper_tokens`` (the tokens of papers, cached).
+``examples`` (groups of candidates), ``random_candidates`` (those that no retriever found), ``pair_tokens`` (what is
+trained on, as tokens), ``recipe``, ``task``. Serving: ``reranker`` scores the candidates of queries, by ``pair_scorer``
+(many pairs on CPU threads or a GPU) and ``paper_tokens`` (the tokens of papers, cached).
 """

@@ -8,21 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from cocite.bounds import PositiveSmallCount, Share
+from cocite.bounds import PositiveSmallCount, Share, SmallCount
 from cocite.config import Settings
 from cocite.corpus.csr import CSR
 from cocite.protocols import NO_ROW
+from cocite.systems.cross_encoder.random_candidates import RandomCandidates
 
 BLOCK = 1 << 22
 """Random keys drawn at a time (one for each candidate; 16 MB)."""
+RANDOM = 1
+"""The stream of random numbers that papers from the whole corpus are drawn by: the other draws stay as they are."""
 
 
 class GroupSettings(Settings):
     """Which of a query's candidates make its group in an epoch.
 
     Example:
-        >>> GroupSettings(negatives=62).width, GroupSettings(candidates="top", top=10).width
-        (63, 10)
+        >>> GroupSettings(negatives=62).width, GroupSettings(candidates="top", top=10, random=5).width
+        (63, 15)
     """
 
     candidates: Literal["sampled", "top"] = "sampled"
@@ -43,6 +46,10 @@ class GroupSettings(Settings):
     missed: bool = True
     """Whether a cited paper that the retriever did not find may be a cited one of a group (``sampled``, and
     ``balanced``)."""
+    random: SmallCount = 0
+    """Papers that are drawn evenly from the whole corpus and added to a group, as candidates that the query does not
+    cite (Nogueira et al., Section 5.2). None is later than the query where ``candidates.earlier_only`` says so. The
+    tokens of all papers are kept then."""
 
     @model_validator(mode="after")
     def _possible(self) -> GroupSettings:
@@ -50,6 +57,10 @@ class GroupSettings(Settings):
             raise ValueError("near holds fewer candidates than near_share of the negatives")
         if self.balanced and self.candidates != "top":
             raise ValueError("balanced is a setting of candidates: top")
+        if self.balanced and self.random:
+            raise ValueError(
+                "random adds candidates that are not cited, and balanced has no more of them than cited"
+            )
         return self
 
     @property
@@ -57,7 +68,7 @@ class GroupSettings(Settings):
         """k, the greatest number of candidates of a group."""
         if self.balanced:
             return 2 * (self.top // 2)
-        return self.top if self.candidates == "top" else self.negatives + 1
+        return (self.top if self.candidates == "top" else self.negatives + 1) + self.random
 
 
 class CandidateGroups:
@@ -70,6 +81,7 @@ class CandidateGroups:
         seed: of all draws.
         unanswered: whether a group without a cited paper is trained on: only where the loss judges each candidate by
             itself (``top``).
+        outside: draws from the whole corpus, where the settings ask for ``random`` papers.
 
     Attributes:
         queries: (n,) numbers of the queries that have a group.
@@ -91,7 +103,11 @@ class CandidateGroups:
         *,
         seed: int,
         unanswered: bool = False,
+        outside: RandomCandidates | None = None,
     ) -> None:
+        if settings.random and outside is None:
+            raise ValueError("random papers need a corpus that they are drawn from")
+        self.outside = outside
         self.rows, self.cited, self.settings, self.seed = rows, cited, settings, seed
         self.relevant = cited.contains(np.arange(len(rows))[:, None], rows)
         if settings.balanced:
@@ -112,6 +128,15 @@ class CandidateGroups:
 
     def epoch(self, number: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """(n, k) candidates of each group, padded with ``NO_ROW``, and (n, k) which of them the query cites."""
+        rows, relevant = self._found(number)
+        if not self.settings.random or self.outside is None:
+            return rows, relevant
+        rng = np.random.default_rng([self.seed, number, RANDOM])
+        drawn = self.outside.draw(self.queries, rows, self.settings.random, rng)
+        return np.concatenate([rows, drawn], axis=1), np.pad(relevant, ((0, 0), (0, drawn.shape[1])))
+
+    def _found(self, number: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """The groups without what is drawn from the whole corpus."""
         if self.settings.balanced:
             return self._balanced(np.random.default_rng([self.seed, number]))
         if self.settings.candidates == "top":

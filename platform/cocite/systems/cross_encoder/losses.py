@@ -47,8 +47,9 @@ def pointwise_loss(logits: Tensor, relevant: Tensor, present: Tensor) -> Tensor:
     """-sum over relevant of log p - sum over others of log(1 - p), p the logit's sigmoid (Nogueira et al., Eq. 1).
 
     The classes are as the groups have them. Of a retriever's top 10 about one in sixteen is relevant, and balancing did
-    harm (Section 5.2); ``balanced`` of :class:`~cocite.systems.cross_encoder.examples.GroupSettings` does it. Unlike
-    the losses over lists, this one trains scores that are comparable between queries.
+    harm (Section 5.2), as did papers drawn at random; ``balanced`` and ``random`` of
+    :class:`~cocite.systems.cross_encoder.examples.GroupSettings` do it. Unlike the losses over lists, this one trains
+    scores that are comparable between queries.
 
     Args:
         logits: (Q, k) scores before the sigmoid.

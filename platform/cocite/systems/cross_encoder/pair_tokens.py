@@ -1,7 +1,8 @@
 """The tokens that a cross-encoder is trained on, as an artifact of the model folder, memory-mapped by all workers.
 
 It has the tokens of the training and the dev queries, and of every paper that is one of their candidates or that they
-cite. It is made once, a block at a time, from the candidates that lie beside it.
+cite, or of all papers where candidates are drawn from the whole corpus. It is made once, a block at a time, from the
+candidates that lie beside it.
 """
 
 from __future__ import annotations
@@ -54,17 +55,31 @@ class PairTokenSettings(Settings):
     """Name or folder of the encoder, whose tokenizer is used."""
     tokenizer: Name
     """Fingerprint of the tokenizer."""
+    whole: bool = False
+    """Whether every paper is read, as where candidates are drawn from the whole corpus; otherwise only those that are
+    candidates or cited."""
 
     @classmethod
     def of(
-        cls, candidates: CandidateSettings, encoder: str, pairs: PairTokenizer | PairSettings
+        cls,
+        candidates: CandidateSettings,
+        encoder: str,
+        pairs: PairTokenizer | PairSettings,
+        *,
+        whole: bool = False,
     ) -> PairTokenSettings:
         """The settings of a recipe, with the tokenizer of its encoder, or with one that is loaded already."""
         if isinstance(pairs, PairSettings):
             pairs = PairTokenizer(load_tokenizer(encoder), pairs)
         # Which index the candidates were found in changes nothing about them.
         candidates = candidates.model_copy(update={"index": None})
-        return cls(candidates=candidates, pairs=pairs.settings, encoder=encoder, tokenizer=pairs.fingerprint)
+        return cls(
+            candidates=candidates,
+            pairs=pairs.settings,
+            encoder=encoder,
+            tokenizer=pairs.fingerprint,
+            whole=whole,
+        )
 
 
 @dataclass(frozen=True)
@@ -73,7 +88,8 @@ class PairTokens:
 
     Attributes:
         queries: for training and for dev, the tokens of each query's side of its pairs.
-        papers: (N,) title and abstract of each paper; none of a paper that is neither a candidate nor cited.
+        papers: (N,) title and abstract of each paper; none of a paper that is neither a candidate nor cited, unless the
+            settings say ``whole``.
 
     Example:
         >>> papers = TokenLists.of([[], [5, 6], [7]])
@@ -123,7 +139,7 @@ def prepare(
                     writer.add(pairs.queries(block.queries(corpus)).head(settings.pairs.total))
                     advance(len(block))
         stage("tokens: papers", len(corpus))
-        read = _read_papers(corpus, parts)
+        read = np.ones(len(corpus), bool) if settings.whole else _read_papers(corpus, parts)
         with TokenListWriter(to, "papers", pairs.vocabulary_size) as writer:
             for start in range(0, len(corpus), BLOCK):
                 wanted = read[start : start + BLOCK]

@@ -68,7 +68,8 @@ class CrossEncoderRecipe(Settings):
             NotFoundError: there is no such encoder.
             InputError: its tokenizer cannot be used.
         """
-        return PairTokenSettings.of(self.candidates, self.encoder, self.pairs)
+        whole = self.objective.random > 0
+        return PairTokenSettings.of(self.candidates, self.encoder, self.pairs, whole=whole)
 
     @model_validator(mode="after")
     def _possible(self) -> CrossEncoderRecipe:

@@ -1,7 +1,8 @@
 """The training task of the cross-encoder: each example is a query with a group of its retriever's candidates.
 
 HAtten + SciBERT (sections 4.2, 4.3, 5): triplets of one cited paper and 62 others, drawn from the candidates.
-Nogueira et al. (section 4.2): cross-entropy over the retriever's top 10. Besides these, a softmax over the group.
+Nogueira et al. (section 4.2): cross-entropy over the retriever's top 10; in an experiment of section 5.2 with papers
+drawn from the corpus. Besides these, a softmax over the group.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ from cocite.corpus.store import Corpus
 from cocite.nn.layer_flops import layer_flops
 from cocite.nn.softmax_losses import listwise_losses
 from cocite.protocols import NO_ROW
+from cocite.sampling.random_papers import RandomPapers
 from cocite.systems.cross_encoder import pair_tokens
 from cocite.systems.cross_encoder.examples import CandidateGroups
 from cocite.systems.cross_encoder.losses import pairwise_triplet_loss, pointwise_loss
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.pair_tokens import PairTokenSettings
+from cocite.systems.cross_encoder.random_candidates import RandomCandidates
 from cocite.systems.cross_encoder.recipe import CrossEncoderRecipe, ObjectiveSettings
 from cocite.text.pair_batch import PairBatch
 from cocite.text.token_lists import TokenLists
@@ -104,18 +107,24 @@ class CrossEncoderTask:
         parts = candidates.load(
             find_input(model_folder, candidates.KIND, lacking="candidates to train on"), corpus
         )
-        settings = PairTokenSettings.of(recipe.candidates, recipe.encoder, self.model.pairs)
+        objective = recipe.objective
+        settings = PairTokenSettings.of(
+            recipe.candidates, recipe.encoder, self.model.pairs, whole=objective.random > 0
+        )
         tokens = pair_tokens.load(model_folder, corpus, settings)
         self.sides = {name: _Side(part, tokens.queries[name]) for name, part in parts.items()}
         self.papers = tokens.papers
-        train = parts["train"]
-        objective = recipe.objective
+        train, outside = parts["train"], None
+        if objective.random:
+            papers = RandomPapers(np.asarray(corpus.years), later=not recipe.candidates.earlier_only)
+            outside = RandomCandidates(papers, train.papers(corpus), train.cited)
         self.groups = CandidateGroups(
             train.rows,
             train.cited,
             objective,
             seed=recipe.training.seed,
             unanswered=objective.loss == "pointwise",
+            outside=outside,
         )
         self._lock = Lock()
         self._epoch: tuple[int, NDArray[np.int32], NDArray[np.bool_]] | None = None

@@ -17,10 +17,11 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.protocols import NO_ROW
 from cocite.sampling.draws import uniform
+from cocite.sampling.random_papers import RandomPapers
 from cocite.systems.hatten.encoder import embed, save_hatten
 from cocite.systems.hatten.examples import NO_CONTEXT, Batch, CorpusParagraphs, Sample
 from cocite.systems.hatten.flops import forward_flops
-from cocite.systems.hatten.mining import MinedPapers, RandomPapers, mine
+from cocite.systems.hatten.mining import MinedPapers, mine
 from cocite.systems.hatten.network import Documents, Hatten
 from cocite.systems.hatten.recipe import HattenRecipe
 from cocite.systems.hatten.texts import HattenTexts

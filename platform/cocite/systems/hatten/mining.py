@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from cocite.array_files import scratch_array
 from cocite.corpus.csr import CSR
-from cocite.counting_sort import counting_sort
 from cocite.protocols import NO_ROW
 from cocite.text.fields import jaccard
 from cocite.training.engine.watch import Watch
@@ -25,39 +24,6 @@ from cocite.training.neighbour_search import NeighbourSearch, NeighbourSearchSet
 
 BLOCK = 4096
 """Queries searched at a time."""
-EARLIEST = 1 << 15
-"""Years begin so many before 0."""
-
-
-class RandomPapers:
-    """Draws papers from the whole corpus for citing papers.
-
-    Args:
-        years: (N,) of all papers; 0: unknown. May be memory-mapped.
-        later: whether papers of a later year than the citing paper are drawn. Where they are not, the papers in the
-            order of their years lie in a temporary file, 4 bytes each.
-
-    Example:
-        >>> years = np.array([2003, 2001, 0, 2002], np.int16)
-        >>> numbers = np.array([[0.0, 0.4, 0.99]])
-        >>> RandomPapers(years, later=False).draw(np.array([3]), numbers)  # never the first, of 2003
-        array([[2, 1, 3]], dtype=int32)
-        >>> RandomPapers(years).draw(np.array([3]), numbers)
-        array([[0, 1, 3]], dtype=int32)
-    """
-
-    def __init__(self, years: NDArray[np.int16], *, later: bool = True) -> None:
-        self._years, self._later = years, later
-        if not later:
-            self._order, self._ends = counting_sort(years, 2 * EARLIEST, least=-EARLIEST)
-
-    def draw(self, citing: NDArray[np.integer], numbers: NDArray[np.float64]) -> NDArray[np.int32]:
-        """(q, r) papers for q citing papers, given (q, r) random numbers in [0, 1); each is drawn evenly."""
-        if self._later:
-            return (numbers * len(self._years)).astype(np.int32)
-        years = self._years[citing]
-        allowed = np.where(years > 0, self._ends[years.astype(np.int64) + EARLIEST], len(self._years))
-        return np.asarray(self._order[(numbers * allowed[:, None]).astype(np.int64)])
 
 
 @dataclass(frozen=True)
