@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
-import os
 import re
-import shlex
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,65 +14,44 @@ import kubernetes_validate
 import pytest
 import ray
 import yaml
-from helpers.served_texts import texts_folders
+from helpers.kubernetes_files import FOLDERS, JOBS, SERVING, job, only, pods, rendered, resources
 from helpers.sources import ROOT
-from helpers.tiny_bert import tiny_bert
-from helpers.usage_commands import parsed
 from ray.serve.schema import ServeDeploySchema
 
-from cocite.systems.sentence_encoder.recipe import SentenceRecipe, save_sentence_encoder
 from cocite_serve.endpoint import ENVIRONMENT
 from cocite_serve.proxy import CALLBACK
 from cocite_serve.replicas.names import GATEWAYS, STAGES
 from cocite_serve.serve_config import parse
 
-KUBERNETES = ROOT / "infra" / "kubernetes"
-FOLDERS = ("serving", "jobs", "overlays/gpu", "overlays/sharded")
-SERVING = ("serving", "overlays/gpu", "overlays/sharded")
-JOBS = ("train", "embed", "sweep")
+RESOURCES = dict(resources())
 VERSION = "1.34"
 KUBERAY = json.loads((Path(__file__).parent / "kuberay.json").read_text(encoding="utf-8"))
+OF_A_CONTAINER = (
+    "image",
+    "imagePullPolicy",
+    "resources",
+    "securityContext",
+    "env",
+    "envFrom",
+    "volumeMounts",
+)
+"""Fields of KubeRay's options of the autoscaler that a container has, too."""
 
 
-@cache
-def rendered(folder: str) -> tuple[dict[str, Any], ...]:
-    """The resources of a folder, with its patches and images in place."""
-    kubectl = Path(sys.executable).with_name("kubectl")
-    done = subprocess.run([kubectl, "kustomize", KUBERNETES / folder], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return tuple(yaml.safe_load_all(done.stdout))
-
-
-def job(name: str) -> dict[str, Any]:
-    return yaml.safe_load((KUBERNETES / "jobs" / f"{name}.yaml").read_text())  # type: ignore[no-any-return]
-
-
-def resources() -> Iterator[tuple[str, dict[str, Any]]]:
-    for folder in FOLDERS:
-        for resource in rendered(folder):
-            yield f"{folder}:{resource['kind']}/{resource['metadata']['name']}", resource
-    for name in JOBS:
-        yield f"jobs/{name}.yaml", job(name)
-
-
-RESOURCES = dict(resources())
-
-
-def only(folder: str, kind: str) -> dict[str, Any]:
-    [found] = [resource for resource in rendered(folder) if resource["kind"] == kind]
-    return found
-
-
-def pods(part: Any, kind: str = "") -> Iterator[tuple[dict[str, Any], bool]]:
-    """The templates of pods anywhere in a resource, and whether Ray runs in them."""
-    if isinstance(part, dict):
-        for key, value in part.items():
-            if key == "template" and "containers" in value.get("spec", {}):
-                yield value, "rayStartParams" in part
-            yield from pods(value)
-    elif isinstance(part, list):
-        for value in part:
-            yield from pods(value)
+def kubernetes_own(resource: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """What Kubernetes defines of a resource of KubeRay, as specs of pods: templates, containers, environment."""
+    for template, _ in pods(resource):
+        yield template["spec"]
+    cluster = resource["spec"].get("rayClusterConfig", resource["spec"])
+    options = cluster.get("autoscalerOptions", {})
+    container = {name: value for name, value in options.items() if name in OF_A_CONTAINER}
+    credentials = cluster.get("gcsFaultToleranceOptions", {})
+    container.setdefault("env", []).extend(
+        {"name": "X"} | credentials[name]
+        for name in ("redisUsername", "redisPassword")
+        if name in credentials
+    )
+    yield {"containers": [{"name": "x", **container}]}
 
 
 def check(resource: dict[str, Any]) -> None:
@@ -87,14 +61,22 @@ def check(resource: dict[str, Any]) -> None:
         return
     schema = {"$ref": f"#/$defs/{resource['kind']}", "$defs": KUBERAY["$defs"]}
     jsonschema.validate(resource["spec"], schema)
-    for template, _ in pods(resource):
-        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"} | template.get("metadata", {})}
-        kubernetes_validate.validate(pod | {"spec": template["spec"]}, VERSION, strict=True)
+    metadata = [template.get("metadata", {}) for template, _ in pods(resource)]
+    for spec, given in zip(kubernetes_own(resource), [*metadata, {}], strict=True):
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"} | given, "spec": spec}
+        kubernetes_validate.validate(pod, VERSION, strict=True)
 
 
 @pytest.mark.parametrize("name", RESOURCES)
 def test_a_resource_fits_its_schema(name: str) -> None:
     check(RESOURCES[name])
+
+
+def at(resource: Any, path: str) -> Any:
+    """The place in a resource that a path of keys and positions leads to."""
+    for step in path.split("."):
+        resource = resource[int(step)] if step.isdigit() else resource[step]
+    return resource
 
 
 @pytest.mark.parametrize(
@@ -107,12 +89,55 @@ def test_a_resource_fits_its_schema(name: str) -> None:
     ],
 )
 def test_a_field_that_does_not_exist_is_found(path: str, key: str) -> None:
-    resource = json.loads(json.dumps(only("serving", "RayService")))
-    place: Any = resource
-    for step in path.split("."):
-        place = place[int(step)] if step.isdigit() else place[step]
-    place[key] = "x"
+    resource = copy.deepcopy(only("serving", "RayService"))
+    at(resource, path)[key] = "x"
     with pytest.raises((jsonschema.ValidationError, kubernetes_validate.ValidationError), match=key):
+        check(resource)
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "changed", "refusal"),
+    [
+        ("serving:RayService/cocite", "spec", {"rayClusterConfig": None}, "rayClusterConfig"),
+        ("serving:RayService/cocite", "spec.upgradeStrategy", {"clusterUpgradeOptions": None}, "Options"),
+        (
+            "serving:RayService/cocite",
+            "spec.rayClusterConfig",
+            {"enableInTreeAutoscaling": False},
+            "True was",
+        ),
+        ("serving:RayService/cocite", "spec.rayClusterConfig", {"rayVersion": None}, "rayVersion"),
+        (
+            "serving:RayService/cocite",
+            "spec.rayClusterConfig.gcsFaultToleranceOptions",
+            {"redisAddress": None},
+            "redisAddress",
+        ),
+        (
+            "serving:RayService/cocite",
+            "spec.rayClusterConfig.gcsFaultToleranceOptions.redisPassword",
+            {"valueFrom": {"secretKeyReff": {}}},
+            "secretKeyReff",
+        ),
+        ("jobs:RayCluster/cocite-jobs", "spec.workerGroupSpecs.0", {"minReplicas": None}, "minReplicas"),
+        ("jobs:RayCluster/cocite-jobs", "spec.workerGroupSpecs.0", {"replicas": 2**31}, "maximum"),
+        ("jobs:RayCluster/cocite-jobs", "spec.autoscalerOptions.resources", {"limit": {}}, "limit"),
+        ("jobs/train.yaml", "spec", {"clusterSelector": None}, "rayClusterSpec"),
+        ("jobs/train.yaml", "spec", {"clusterSelector": {"app": "cocite"}}, "ray.io/cluster"),
+        ("jobs/train.yaml", "spec", {"backoffLimit": 1}, "0 was expected"),
+        ("jobs/train.yaml", "spec", {"submissionMode": "SidecarMode"}, "SidecarMode"),
+    ],
+)
+def test_what_kuberay_would_refuse_is_found(
+    name: str, path: str, changed: dict[str, Any], refusal: str
+) -> None:
+    """None stands for a field that is taken out."""
+    resource = copy.deepcopy(RESOURCES[name])
+    place = at(resource, path)
+    place |= changed
+    for key in [key for key, value in changed.items() if value is None]:
+        del place[key]
+    with pytest.raises((jsonschema.ValidationError, kubernetes_validate.ValidationError), match=refusal):
         check(resource)
 
 
@@ -286,152 +311,3 @@ def test_the_nightly_job_may_patch_one_service_and_nothing_else() -> None:
     [rule] = only("serving", "Role")["rules"]
     assert rule["resourceNames"] == [only("serving", "RayService")["metadata"]["name"]]
     assert set(rule["verbs"]) == {"get", "patch"}
-
-
-# -- the commands ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", JOBS)
-def test_the_command_of_a_job_is_one_of_cocite_and_its_cluster_is_there(name: str) -> None:
-    spec = job(name)["spec"]
-    assert parsed(spec["entrypoint"])
-    cluster = spec["clusterSelector"]["ray.io/cluster"]
-    assert cluster == only("jobs", "RayCluster")["metadata"]["name"]
-
-
-def cron_job(name: str) -> dict[str, Any]:
-    [found] = [r for r in rendered("serving") if (r["kind"], r["metadata"]["name"]) == ("CronJob", name)]
-    return found["spec"]  # type: ignore[no-any-return]
-
-
-def pod_of(name: str) -> dict[str, Any]:
-    return cron_job(name)["jobTemplate"]["spec"]["template"]["spec"]  # type: ignore[no-any-return]
-
-
-def scripts(name: str) -> tuple[str, str]:
-    """What a CronJob does with the index, and how it rolls that out."""
-    pod = pod_of(name)
-    return pod["initContainers"][0]["args"][0], pod["containers"][0]["args"][0]
-
-
-def telling_kubectl(folder: Path) -> None:
-    """A kubectl in ``folder/bin`` that tells what it was asked: no server is here to ask."""
-    kubectl = folder / "bin" / "kubectl"
-    kubectl.parent.mkdir()
-    kubectl.write_text('#!/bin/sh\nfor word in "$@"; do echo "$word"; done\n')
-    kubectl.chmod(0o755)
-
-
-def assert_rolls_out(asked: subprocess.CompletedProcess[str], version: str) -> None:
-    """Hold a roll-out to the annotation that the head of the service has."""
-    assert asked.returncode == 0, asked.stderr
-    *words, patch = asked.stdout.splitlines()
-    assert words[:3] == ["patch", "rayservice", "cocite"]
-    head = json.loads(patch)["spec"]["rayClusterConfig"]["headGroupSpec"]
-    changed = head["template"]["metadata"]["annotations"]
-    service = only("serving", "RayService")["spec"]["rayClusterConfig"]["headGroupSpec"]
-    assert changed == {"cocite/release": version}
-    assert changed.keys() == service["template"]["metadata"]["annotations"].keys()
-
-
-def run_in(folder: Path, script: str, **replaced: str) -> subprocess.CompletedProcess[str]:
-    """Run a script of the nightly job with its folders below another one."""
-    for path in ("data", "cache"):
-        script = script.replace(f"/{path}/", f"{folder}/{path}/")
-    binaries = Path(sys.executable).parent
-    environment = {
-        "PATH": f"{folder}/bin:{binaries}:/usr/bin:/bin",
-        "HOME": str(folder),
-        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),  # the cocite that these tests import
-    }
-    return subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script], capture_output=True, text=True, env=environment
-    )
-
-
-def test_the_nightly_job_adds_what_came_in_and_rolls_it_out(tmp_path: Path) -> None:
-    from cocite.corpus.starter import build_starter
-    from cocite.retrieval.index.snapshot import IndexSnapshot
-
-    IndexSnapshot.create(build_starter(tmp_path / "corpus"), tmp_path / "data" / "index")
-    for path in ("data/incoming", "cache"):
-        (tmp_path / path).mkdir()
-    add, roll_out = scripts("cocite-nightly")
-    telling_kubectl(tmp_path)
-
-    nothing = run_in(tmp_path, add)
-    assert (nothing.returncode, nothing.stdout) == (0, "no new papers\n")
-    assert run_in(tmp_path, roll_out).stdout == ""
-
-    paper = {
-        "id": "new",
-        "title": "A new paper",
-        "abstract": "Of today.",
-        "year": 2026,
-        "cites": ["papineni2002bleu"],
-    }
-    (tmp_path / "data" / "incoming" / "papers.jsonl").write_text(json.dumps(paper) + "\n")
-    # The index of this test was made without a model.
-    done = run_in(tmp_path, add.replace(f" --model {'/data/model'}", ""))
-    assert done.returncode == 0, done.stderr
-    assert len(IndexSnapshot.open(tmp_path / "data" / "index")) == 424
-    assert list((tmp_path / "data" / "incoming").iterdir()) == []
-    assert len(list((tmp_path / "data" / "added").iterdir())) == 1
-
-    assert_rolls_out(run_in(tmp_path, roll_out), "000002")
-
-
-def test_new_vectors_are_made_where_the_model_is_another_and_rolled_out(tmp_path: Path) -> None:
-    from cocite.retrieval.index.snapshot import IndexSnapshot
-
-    model, index = texts_folders(tmp_path / "data")
-    (tmp_path / "cache").mkdir()
-    reembed, roll_out = scripts("cocite-reembed")
-    telling_kubectl(tmp_path)
-
-    same = run_in(tmp_path, reembed)
-    assert same.returncode == 0, same.stderr
-    assert "no version is made" in same.stderr
-    assert run_in(tmp_path, roll_out).stdout == ""
-
-    before = IndexSnapshot.open(index).encoder_ids["sentence"]
-    bert = tiny_bert(tmp_path / "other-bert", ["parsing"], seed=2)
-    shutil.rmtree(model / "sentence")
-    save_sentence_encoder(model / "sentence", SentenceRecipe(encoder=str(bert), max_tokens=32), {})
-    done = run_in(tmp_path, reembed)
-    assert done.returncode == 0, done.stderr
-    assert IndexSnapshot.open(index).encoder_ids.keys() == {"sentence"}
-    assert IndexSnapshot.open(index).encoder_ids["sentence"] != before
-    assert_rolls_out(run_in(tmp_path, roll_out), "000002")
-
-
-def test_the_job_of_new_vectors_is_suspended_and_ends_before_the_nightly_one() -> None:
-    reembed, nightly = cron_job("cocite-reembed"), cron_job("cocite-nightly")
-    assert reembed["suspend"] is True
-    ends = hour_of(reembed) + reembed["jobTemplate"]["spec"]["activeDeadlineSeconds"] / 3600
-    assert ends <= 24 + hour_of(nightly)
-    assert hour_of(nightly) + nightly["jobTemplate"]["spec"]["activeDeadlineSeconds"] / 3600 <= hour_of(
-        reembed
-    )
-    # The network policy and the role of the nightly job are this one's, too.
-    [policy] = [r for r in rendered("serving") if r["metadata"]["name"] == "nightly"]
-    labels = reembed["jobTemplate"]["spec"]["template"]["metadata"]["labels"]
-    assert policy["spec"]["podSelector"]["matchLabels"] == labels
-    assert (
-        pod_of("cocite-reembed")["serviceAccountName"]
-        == only("serving", "ServiceAccount")["metadata"]["name"]
-    )
-
-
-def hour_of(spec: dict[str, Any]) -> float:
-    """When a CronJob begins, in hours of the day."""
-    minute, hour, *_ = spec["schedule"].split()
-    return int(hour) + int(minute) / 60
-
-
-@pytest.mark.parametrize(("name", "action"), [("cocite-nightly", "add"), ("cocite-reembed", "reembed")])
-def test_the_commands_of_a_cron_job_are_cocites(name: str, action: str) -> None:
-    lines = [line.strip() for line in scripts(name)[0].splitlines()]
-    [command] = [line for line in lines if line.startswith("cocite ")]
-    assert parsed(command)["keep"] == 3
-    assert shlex.split(command)[:3] == ["cocite", "index", action]

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
 import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
 import pytest
 from helpers.compose_files import compose
-from helpers.endpoint import START_S, STOP_S, free_port
+from helpers.endpoint import START_S, free_port
 from helpers.served_cross_encoder import cross_encoder_folder
+from helpers.started_commands import started, until_answered
 
 from cocite.corpus.starter import build_starter
 from cocite.retrieval.index.snapshot import IndexSnapshot
@@ -24,44 +19,6 @@ from cocite_mlflow.registration import register_model
 
 pytestmark = pytest.mark.integration
 SERVICES = compose("compose.yml")["services"]
-
-
-@contextmanager
-def started(command: list[str], log: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
-    """A command of a service, until the block ends."""
-    binaries = Path(sys.executable).parent
-    path = f"{binaries}{os.pathsep}{os.environ['PATH']}"
-    with log.open("w") as file:
-        process = subprocess.Popen(
-            command,
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-            env={**os.environ, "PATH": path, "RAY_USAGE_STATS_ENABLED": "0", **environment},
-        )
-    try:
-        yield process
-    finally:
-        process.terminate()
-        try:
-            process.wait(STOP_S)
-        finally:
-            with suppress(ProcessLookupError):  # what a server has started and left
-                os.killpg(process.pid, signal.SIGKILL)
-
-
-def until_answered(process: subprocess.Popen[str], url: str, log: Path) -> None:
-    end = time.monotonic() + START_S
-    while time.monotonic() < end:
-        assert process.poll() is None, log.read_text()
-        try:
-            if httpx.get(url, timeout=10).status_code == 200:
-                return
-        except httpx.TransportError:
-            pass
-        time.sleep(0.5)
-    raise AssertionError(f"no answer from {url}:\n{log.read_text()}")
 
 
 def test_the_endpoint_follows_the_registry_and_is_healthy(
