@@ -1,21 +1,27 @@
-"""The files for Ray's cluster launcher: against the schema and the checks that Ray ships, without a cloud."""
+"""The files for Ray's cluster launcher: against Ray's schema and those of the clouds, without a cloud."""
 
 from __future__ import annotations
 
+import copy
+import json
 import re
 import shlex
 from pathlib import Path
 from typing import Any
 
+import boto3
 import click
+import jsonschema
 import pytest
 import yaml
 from helpers.sources import ROOT
 from helpers.usage_commands import parsed
 from jsonschema import ValidationError
+from moto import mock_aws
 from ray.autoscaler._private.util import prepare_config, validate_config
 from ray.scripts.scripts import cli
 
+AWS, GCP = (ROOT / "infra" / "cluster" / f"{name}.yaml" for name in ("aws", "gcp"))
 FILES = sorted((ROOT / "infra" / "cluster").glob("*.yaml"))
 
 
@@ -42,6 +48,75 @@ def test_rays_own_checks_find_a_key_that_does_not_exist(file: Path) -> None:
     wrong = content(file) | {"idle_timeout_minute": 5}
     with pytest.raises(ValidationError, match="idle_timeout_minute"):
         validate_config(prepare_config(wrong))
+
+
+# -- what the clouds are asked for -----------------------------------------------------------------------------
+
+
+def test_ray_starts_the_machines_of_amazon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What ``ray up`` asks of AWS until it has machines, which moto answers in this process; boto3 has their schema."""
+    from ray.autoscaler._private.aws.node_provider import AWSNodeProvider
+
+    # Ray keeps the private half of the key that it makes in the home folder.
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    file = content(AWS)
+    kinds = file["available_node_types"]
+    with mock_aws():
+        ec2 = boto3.client("ec2", file["provider"]["region"])
+        group = ec2.create_security_group(GroupName="cocite", Description="made before")["GroupId"]
+        before = ec2.describe_security_groups(GroupIds=[group])["SecurityGroups"]
+        iam = boto3.client("iam", file["provider"]["region"])
+        for role in ("head", "worker"):
+            made = iam.create_instance_profile(InstanceProfileName=f"cocite-{role}")["InstanceProfile"]
+            assert made["Arn"] in AWS.read_text(encoding="utf-8"), "moto's account has the example's number"
+        for kind in kinds.values():
+            assert kind["node_config"]["SecurityGroupIds"] == ["sg-0123456789abcdef0"]
+            kind["node_config"]["SecurityGroupIds"] = [group]
+        config = AWSNodeProvider.bootstrap_config(prepare_config(copy.deepcopy(file)))
+        provider = AWSNodeProvider(config["provider"], config["cluster_name"])
+        for name, kind in config["available_node_types"].items():
+            role = "head" if name == config["head_node_type"] else "worker"
+            tags = {"ray-node-type": role, "ray-user-node-type": name, "ray-node-name": name}
+            provider.create_node(copy.deepcopy(kind["node_config"]), tags, 1)
+        found = [i for entry in ec2.describe_instances()["Reservations"] for i in entry["Instances"]]
+        # Ray's own group would let SSH in from everywhere.
+        groups = ec2.describe_security_groups()["SecurityGroups"]
+        assert {entry["GroupName"] for entry in groups} == {"default", "cocite"}
+        assert ec2.describe_security_groups(GroupIds=[group])["SecurityGroups"] == before
+    types = {kind["node_config"]["InstanceType"] for kind in kinds.values()}
+    assert {instance["InstanceType"] for instance in found} == types
+    assert {entry["GroupId"] for instance in found for entry in instance["SecurityGroups"]} == {group}
+
+
+def check_instances(file: dict[str, Any]) -> None:
+    schema = json.loads((Path(__file__).parent / "gcp_instance.json").read_text(encoding="utf-8"))
+    for kind in file["available_node_types"].values():
+        jsonschema.validate(kind["node_config"], schema)
+
+
+def test_the_machines_of_google_are_what_its_api_takes() -> None:
+    check_instances(content(GCP))
+
+
+@pytest.mark.parametrize(
+    ("changed", "refusal"),
+    [
+        # As Ray's own examples have it, and Google's API does not (Ray's issue 46248).
+        ({"scheduling": [{"preemptible": True}]}, "is not of type 'object'"),
+        ({"scheduling": {"preemptable": True}}, "preemptable"),
+        ({"guestAccelerator": []}, "guestAccelerator"),
+    ],
+)
+def test_a_machine_that_google_would_refuse_is_found(changed: dict[str, Any], refusal: str) -> None:
+    file = content(GCP)
+    file["available_node_types"]["gpu"]["node_config"] |= changed
+    with pytest.raises(ValidationError, match=refusal):
+        check_instances(file)
+
+
+# -- the rest --------------------------------------------------------------------------------------------------
 
 
 def test_workers_come_when_they_are_needed_and_the_head_runs_none_of_the_work(file: Path) -> None:
