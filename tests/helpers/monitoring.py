@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import yaml
 
+from helpers.compose_files import compose
 from helpers.endpoint import free_port
 from helpers.sources import ROOT
 
@@ -49,15 +50,23 @@ def metrics_of(query: str) -> set[str]:
 
 @contextmanager
 def prometheus(binary: str, target: str, folder: Path) -> Iterator[str]:
-    """Run Prometheus with the configuration under infra/, which scrapes a target every second; yields its URL."""
+    """Run Prometheus by the command of infra/compose, on another port and other folders; yields its URL.
+
+    It has the configuration under infra/, and scrapes a target every second.
+    """
     config = yaml.safe_load((PROMETHEUS / "prometheus.yml").read_text(encoding="utf-8"))
     config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
     config["scrape_configs"][0]["static_configs"][0]["targets"] = [target]
     (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
     (folder / "alerts.yml").write_text((PROMETHEUS / "alerts.yml").read_text(encoding="utf-8"))
     url = f"http://127.0.0.1:{free_port()}"
-    command = [binary, f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data"]
-    command.append(f"--web.listen-address={url.removeprefix('http://')}")
+    here = {"/etc/prometheus": str(folder), "=/prometheus": f"={folder}/data"}
+    here["127.0.0.1:9090"] = url.removeprefix("http://")
+    words = "\n".join(compose("compose.yml")["services"]["prometheus"]["command"])
+    for old, new in here.items():
+        assert old in words
+        words = words.replace(old, new)
+    command = [binary, *words.split("\n")]
     with (folder / "prometheus.log").open("w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
     try:

@@ -1,21 +1,26 @@
-"""The image and the compose files. No daemon is needed: files are linted, and the commands in them are parsed."""
+"""The image and the compose files without a daemon. Commands that run: test_image.py, test_compose_commands.py."""
 
 from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import yaml
 from compose_spec import PyCompose
 from helpers.compose_files import COMPOSE, compose
+from helpers.dockerfile import DOCKERFILE, stages
+from helpers.endpoint import free_port
+from helpers.served_texts import texts_folders
 from helpers.sources import PACKAGES, ROOT
+from helpers.started_commands import started, until_answered
 from helpers.usage_commands import parsed
 
-DOCKERFILE = ROOT / "infra" / "docker" / "Dockerfile"
 FILES = ("compose.yml", "compose.gpu.yml")
 IN_IMAGE = ("cocite", "ray", "mlflow")
 
@@ -25,15 +30,9 @@ def tool(name: str) -> str:
     return str(Path(sys.executable).with_name(name))
 
 
-def instructions() -> list[tuple[str, str]]:
-    """Name and argument of each instruction, continued lines joined."""
-    lines = [line for line in DOCKERFILE.read_text().splitlines() if not line.startswith("#")]
-    text = "\n".join(lines).replace("\\\n", " ")
-    return [(name, rest) for name, _, rest in (line.partition(" ") for line in text.splitlines() if line)]
-
-
 def values(name: str) -> list[str]:
-    return [rest for found, rest in instructions() if found == name]
+    """The arguments of all instructions of a name."""
+    return [value for stage in stages() for value in stage.values(name)]
 
 
 def test_hadolint_has_nothing_to_say() -> None:
@@ -46,10 +45,9 @@ def test_the_image_is_installed_by_the_constraints_and_does_not_run_as_root() ->
     assert len(installs) == 2
     assert all("--constraint constraints.txt" in run for run in installs)
     assert values("USER") == ["10001"]
-    assert [name for name, _ in instructions()].index("USER") > [name for name, _ in instructions()].index(
-        "RUN"
-    )
-    tags = [image.split()[0] for image in values("FROM")]
+    names = [name for name, _ in stages()[-1].instructions]
+    assert names.index("USER") > names.index("RUN")
+    tags = [stage.image for stage in stages()]
     assert all(re.search(r":\d+\.\d+", image) for image in tags)
     python = re.search(r"python:(\d+\.\d+)", tags[-1])
     assert python is not None
@@ -69,6 +67,16 @@ def test_what_is_copied_into_the_image_is_there_and_let_through() -> None:
 def test_the_commands_that_run_in_the_image_are_installed_with_cocite(name: str) -> None:
     """The image is made by the same constraints as this environment."""
     assert Path(tool(name)).is_file()
+
+
+def test_the_builds_that_the_head_shows_name_arguments_that_there_are() -> None:
+    lines = re.findall(r"^#   (docker build .*)$", DOCKERFILE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(lines) == 2
+    for line in lines:
+        words = shlex.split(line)
+        assert ROOT / words[words.index("-f") + 1] == DOCKERFILE
+        given = [word.partition("=")[0] for before, word in pairwise(words) if before == "--build-arg"]
+        assert set(given) <= {value.partition("=")[0] for value in values("ARG")}
 
 
 # -- compose --------------------------------------------------------------------------------------------------
@@ -123,6 +131,21 @@ def test_the_endpoints_command_is_one_of_cocite(name: str) -> None:
         "scrape_configs"
     ][0]["static_configs"][0]["targets"]
     assert target == f"127.0.0.1:{given['--metrics-port']}"
+
+
+def test_the_command_with_a_gpu_serves(tmp_path: Path) -> None:
+    """In one process, which reserves no GPU of Ray: half of one is not there. All other options do their work."""
+    texts_folders(tmp_path / "data")
+    here = {"/data/": f"{tmp_path}/data/", "=8000": f"={free_port()}", "=9470": f"={free_port()}"}
+    command = compose("compose.gpu.yml")["services"]["endpoint"]["command"]
+    for old, new in here.items():
+        assert any(old in word for word in command)
+        command = [word.replace(old, new) for word in command]
+    log = tmp_path / "log"
+    with started([*command, "--on", "process"], log, {"XDG_STATE_HOME": str(tmp_path / "state")}) as endpoint:
+        until_answered(endpoint, f"http://127.0.0.1:{here['=8000'][1:]}/v1/health", log)
+        until_answered(endpoint, f"http://127.0.0.1:{here['=9470'][1:]}/metrics", log)
+    assert endpoint.returncode == 0, log.read_text()
 
 
 def test_mlflows_command_is_one_of_mlflow() -> None:

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
@@ -25,6 +26,7 @@ from cocite_serve.rollouts.outcomes import Outcomes
 
 RUNBOOK = (ROOT / "docs" / "runbook.md").read_text(encoding="utf-8")
 PROVISIONING = ROOT / "infra" / "grafana" / "provisioning"
+SCHEMAS = json.loads((Path(__file__).parent / "grafana_provisioning.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -129,10 +131,26 @@ def test_cocites_metrics_that_are_read_exist_and_those_that_exist_are_shown() ->
     assert names - shown == set()
 
 
+def provisioned(path: Path) -> Any:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def check_provisioning(kind: str, content: Any) -> None:
+    jsonschema.validate(content, {"$ref": f"#/$defs/{kind}", "$defs": SCHEMAS["$defs"]})
+
+
 @pytest.mark.parametrize("path", sorted(PROVISIONING.rglob("*.yml")), ids=lambda path: path.name)
-def test_provisioning_files_have_the_version_and_one_entry(path: Path) -> None:
-    content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    assert content.pop("apiVersion") == 1
-    [(kind, entries)] = content.items()
-    assert kind == {"datasources": "datasources", "dashboards": "providers"}[path.parent.name]
-    assert len(entries) == 1
+def test_provisioning_files_have_the_fields_that_grafana_reads(path: Path) -> None:
+    check_provisioning(path.parent.name, provisioned(path))
+
+
+@pytest.mark.parametrize(
+    ("kind", "entries", "key"),
+    [("datasources", "datasources", "isdefault"), ("dashboards", "providers", "allowUIUpdates")],
+)
+def test_a_field_that_grafana_would_pass_over_is_found(kind: str, entries: str, key: str) -> None:
+    [path] = (PROVISIONING / kind).glob("*.yml")
+    content = provisioned(path)
+    content[entries][0][key] = True
+    with pytest.raises(jsonschema.ValidationError, match=key):
+        check_provisioning(kind, content)
