@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from helpers import bag_recipe
-from helpers.bag_runs import TESTS, TWO_WORKERS, train_bag
+from helpers.bag_runs import TWO_WORKERS, train_bag
 from helpers.command_line import call
+from helpers.fake_gpus import ray_with_gpus
 from helpers.ray_head import head
 from helpers.seeing_job import gpus_seen
 from helpers.seen_gpus import NotingRankQueries, NotingRankTask, NotingShardParts, seen_here
@@ -20,7 +20,6 @@ from helpers.synthetic import SyntheticCorpora
 from helpers.untrained_encoders import untrained_encoders
 
 from cocite.retrieval.index.sharded_index import ShardedIndex
-from cocite_jobs.cluster.connection import scratch_folder
 from cocite_jobs.retrieval.ray_shards import RayShards
 from cocite_jobs.steps.indexing import build_index
 from cocite_jobs.steps.parts import FinishedParts
@@ -34,30 +33,8 @@ pytestmark = pytest.mark.integration
 @pytest.fixture
 def two_gpus(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A Ray that believes in two GPUs, because it is told of them."""
-    with _cluster(monkeypatch, gpus=2):
+    with ray_with_gpus(monkeypatch, gpus=2):
         yield
-
-
-@contextmanager
-def _cluster(monkeypatch: pytest.MonkeyPatch, *, gpus: int) -> Iterator[None]:
-    """A Ray that cocite has not started, and so takes for a cluster that may grow."""
-    import ray
-
-    monkeypatch.setenv("PYTHONPATH", str(TESTS))
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    with scratch_folder() as folder:
-        ray.init(
-            "local",
-            num_cpus=2,
-            num_gpus=gpus,
-            include_dashboard=False,
-            _temp_dir=str(folder),
-            log_to_driver=False,
-        )
-        try:
-            yield
-        finally:
-            ray.shutdown()
 
 
 @pytest.mark.usefixtures("two_gpus")
@@ -86,7 +63,7 @@ def test_parts_without_gpus_see_none_of_nodes_that_a_cluster_may_get(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     finished = FinishedParts(Location.of(tmp_path / "parts"), "gpus")
-    with _cluster(monkeypatch, gpus=0):
+    with ray_with_gpus(monkeypatch, gpus=0):
         results = run_parts(VisibleGpus(), parts(2), finished, Workers(on="ray", count=2, gpus=None))
     assert [result["seen"] for result in results] == ["", ""]
 
