@@ -148,14 +148,6 @@ def test_the_command_with_a_gpu_serves(tmp_path: Path) -> None:
     assert endpoint.returncode == 0, log.read_text()
 
 
-def test_mlflows_command_is_one_of_mlflow() -> None:
-    service = compose("compose.yml")["services"]["mlflow"]
-    done = subprocess.run([tool("mlflow"), "server", "--help"], capture_output=True, text=True, check=True)
-    options = {option.split("=")[0] for option in service["command"][2:]}
-    assert {option for option in options if f"{option} " not in done.stdout} == set()
-    assert service["command"][:2] == ["mlflow", "server"]
-
-
 def test_every_mounted_file_of_the_repository_is_there() -> None:
     mounts = [v for s in compose("compose.yml")["services"].values() for v in s.get("volumes", ())]
     ours = [COMPOSE / mount.split(":")[0] for mount in mounts if mount.startswith("..")]
