@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,25 +51,44 @@ def complaints() -> list[str]:
 
 
 @pytest.fixture
-def page(browser: Any, endpoint: Running, complaints: list[str]) -> Iterator[Any]:
-    """A fresh page, on which nothing was logged as an error and nothing was fetched from elsewhere."""
+def visit(browser: Any, endpoint: Running, complaints: list[str]) -> Iterator[Callable[..., Any]]:
+    """Opens a fresh page, by default of the endpoint, in a browser's context of some options of Playwright.
+
+    Nothing may be logged as an error on it, and nothing fetched from elsewhere.
+    """
     sync_api = pytest.importorskip("playwright.sync_api")
-    context = browser.new_context(
-        viewport={"width": 1280, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
-    )
-    page = context.new_page()
-    page.set_default_timeout(WAIT_MS)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    page.on(
-        "request", lambda request: complaints.append(request.url) if _foreign(request.url, endpoint) else None
-    )
-    page.goto(endpoint.url)
-    sync_api.expect(page.locator("#corpus")).to_contain_text("papers")  # the page can be used from now on
-    yield page
-    context.close()
+    contexts = []
+
+    def opened(url: str = endpoint.url, **options: Any) -> Any:
+        context = browser.new_context(
+            **{"viewport": {"width": 1280, "height": 900}, **options},
+            permissions=["clipboard-read", "clipboard-write"],
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(WAIT_MS)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "console", lambda message: complaints.append(message.text) if message.type == "error" else None
+        )
+        page.on(
+            "request", lambda request: complaints.append(request.url) if _foreign(request.url, url) else None
+        )
+        page.goto(url)
+        sync_api.expect(page.locator("#corpus")).to_contain_text("papers")  # the page can be used from now on
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
     assert [text for text in complaints if "422" not in text and "401" not in text] == []
 
 
-def _foreign(url: str, endpoint: Running) -> bool:
-    return not url.startswith((endpoint.url, "data:", "blob:"))
+@pytest.fixture
+def page(visit: Callable[..., Any]) -> Any:
+    """A fresh page of the endpoint, as wide as a laptop's screen."""
+    return visit()
+
+
+def _foreign(url: str, own: str) -> bool:
+    return not url.startswith((own, "data:", "blob:"))

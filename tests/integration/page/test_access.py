@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -26,6 +27,7 @@ expect = pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed: the page is not tested"
 ).expect
 ERROR = "x " * 60_000
+FITS = "document.documentElement.scrollWidth <= innerWidth"
 
 
 def test_the_keyboard_is_enough(page: Any) -> None:
@@ -174,28 +176,44 @@ def test_every_text_has_the_contrast_that_wcag_asks_for(page: Any, theme: str) -
 @pytest.mark.parametrize("width", [360, 768])
 def test_nothing_overflows_a_narrow_screen(page: Any, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
-    fits = "document.documentElement.scrollWidth <= innerWidth"
-    assert page.evaluate(fits)
+    assert page.evaluate(FITS)
     search(page, DRAFT + " Unbroken" + "x" * 300)
     use(page, 0)
     page.locator(".card .open").first.click()
     page.get_by_text("Options", exact=True).click()
-    assert page.evaluate(fits)
+    assert page.evaluate(FITS)
 
 
-def test_targets_on_a_phone_are_large_enough(page: Any) -> None:
-    page.set_viewport_size({"width": 360, "height": 800})
+def all_targets(page: Any) -> None:
+    """Measure the controls of the empty page, of one with an answer and all open, and of the dialog."""
     assert page.evaluate(SMALL_TARGETS) == []
     drop(page, {"paper.docx": draft_file(DRAFT)})
     expect(page.get_by_role("button", name="Download finished .docx")).to_be_visible()
     search(page, page.get_by_label("Your text").input_value())
     use(page, 0)
     page.get_by_text("Options", exact=True).click()
-    page.get_by_role("button", name="References", exact=True).click()
+    more = page.get_by_role("button", name="References", exact=True)
+    if more.is_visible():
+        more.click()
     expect(page.get_by_role("button", name="Download", exact=True)).to_be_visible()
+    page.locator(".card .open").first.click()
     assert page.evaluate(SMALL_TARGETS) == []
     page.get_by_role("button", name="Keyboard shortcuts").click()
     assert page.evaluate(SMALL_TARGETS) == []
+
+
+def test_targets_on_a_phone_are_large_enough(page: Any) -> None:
+    page.set_viewport_size({"width": 360, "height": 800})
+    all_targets(page)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_targets_are_as_large_on_a_phone_on_its_side(visit: Callable[..., Any], theme: str) -> None:
+    """It is wider than the narrow screens, and no less touched by fingers."""
+    side = {"width": 844, "height": 390}
+    page = visit(viewport=side, has_touch=True, is_mobile=True, color_scheme=theme)
+    all_targets(page)
+    assert page.evaluate(FITS)
 
 
 def test_a_wide_screen_has_the_draft_beside_its_cards(page: Any) -> None:
