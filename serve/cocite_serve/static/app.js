@@ -115,9 +115,6 @@ function clearEverything() {
   state.excluded.clear();
   state.cites = [];
   state.together = [];
-  $("venue").value = "";
-  $("author").value = "";
-  $("sort").value = "rank";
   clearFieldErrors();
   showNothing();
   $("linked").hidden = true;

@@ -66,7 +66,7 @@ export async function insert() {
     const text = citation(now?.mark ?? "", keys, $("style").value);
     if (now) replace(now.start, now.end, text);
     else replace($("text").selectionEnd, $("text").selectionEnd, text);
-    if (gap) state.filled.set(gap.id, { ids: papers.map((one) => one.id), citation: text });
+    if (gap) state.filled.set(gap.id, { papers: papers.map(({ id, title }) => ({ id, title })), citation: text });
     changed("choice");
     taken(papers.map((one) => one.id));
     toast(`Inserted ${text}`);

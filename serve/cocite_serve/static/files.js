@@ -8,7 +8,7 @@ import { focusGap, replace } from "./editor.js";
 import { clearFieldErrors, fieldError } from "./fields.js";
 import { problem } from "./results.js";
 import { changed, state } from "./state.js";
-import { takeWord } from "./word.js";
+import { fillings, takeWord } from "./word.js";
 
 const TEXTS = ["tex", "ltx", "rnw", "md", "markdown", "qmd", "rmd", "txt", "text"];
 const BINARY = ["docx", "pdf", "zip"];
@@ -72,9 +72,10 @@ async function open(file, bibliographies) {
     if (running !== mine) return;
     if (!text.trim()) throw new Error(`The file ${file.name} has no text.`);
     $("problem").hidden = true;
+    const before = fillings();
     replace(0, $("text").value.length, text);
     takeCited(cited, together);
-    takeWord(word, gaps);
+    takeWord(word, gaps, before);
     $("text").setSelectionRange(0, 0);
     $("sheet").scrollTop = 0;
     const count = state.gaps.length;

@@ -4,6 +4,8 @@
  * @typedef {{id: string, title: string, gap: number | null}} Chosen A paper that is to be cited at a gap; null: anywhere.
  * @typedef {{id: string, title: string, likes: boolean, gap: number | null}} Mark A paper whose like is wanted, or not
  * wanted, in the list of a gap; null: in every list.
+ * @typedef {{papers: {id: string, title: string}[], citation: string}} Filling
+ * @typedef {{at: number, before: string, after: string}} Place Of a gap in a file: its number from 0, and the words beside it.
  * @typedef {{key: string, title: string, id: string | null}} Cited A key of the draft; without an id the corpus lacks it.
  */
 export const state = {
@@ -21,7 +23,10 @@ export const state = {
   chosen: [],
   /** Ids of papers whose key was put into the text, in that order. */
   cited: new Set(),
-  /** @type {Map<number, {ids: string[], citation: string}>} What was put into the text in place of a gap, by its id. */
+  /**
+   * What was put into the text in place of a gap, by its id; of a visit before, by a number below zero.
+   * @type {Map<number, Filling & Partial<Place>>}
+   */
   filled: new Map(),
   /** @type {Mark[]} */
   marks: [],

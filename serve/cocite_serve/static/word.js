@@ -31,27 +31,60 @@ function isOfFile() {
   return 2 * [...word.words].filter((one) => now.has(one)).length >= word.words.size;
 }
 
+/** Whether two gaps have the same words beside them: on both sides, or on one that is long enough. */
+function isSame(one, other) {
+  const same = ["before", "after"].filter((side) => one[side] === other[side]);
+  return same.length === 2 || same.some((side) => one[side].length === AROUND);
+}
+
 /** Whether a gap has become a citation that is still in the text. */
-const isFilled = ({ id }) => state.filled.has(id) && state.text.includes(state.filled.get(id).citation);
+const isFilled = (gap) => placeOf(gap) < 0 && state.filled.has(gap.id) && state.text.includes(state.filled.get(gap.id).citation);
 
 /** Papers for a gap of the file: chosen, or put into the text in its place already. @param {FileGap} gap */
 function papersFor(gap) {
   if (placeOf(gap) >= 0) return chosenFor(gap.id).map((one) => one.id);
-  return isFilled(gap) ? state.filled.get(gap.id).ids : [];
+  return isFilled(gap) ? state.filled.get(gap.id).papers.map((one) => one.id) : [];
 }
 
 /** The gaps of the file that have papers, by their numbers in it. @returns {{gap: number, papers: string[]}[]} */
 const choices = () => word.gaps.map((gap, at) => ({ gap: at + 1, papers: [...new Set(papersFor(gap))] })).filter((one) => one.papers.length);
 
 /**
+ * What stands in the text in place of gaps of the file, or of the file of a visit before, by which the same file gets it again.
+ * @returns {(import("./state.js").Filling & import("./state.js").Place)[]}
+ */
+export function fillings() {
+  const now = (word?.gaps ?? []).map((gap, at) => (isFilled(gap) ? { ...state.filled.get(gap.id), at, before: gap.before, after: gap.after } : null));
+  const earlier = [...state.filled].filter(([id, one]) => id < 0 && state.text.includes(one.citation)).map(([, one]) => one);
+  return [...earlier, ...now.filter(Boolean)];
+}
+
+// The file's text has its gaps open again: what was put into them is chosen for them, and counts as put in after an undo.
+function fillAgain(earlier) {
+  const open = new Set(word.gaps);
+  for (const { papers, citation, ...place } of earlier) {
+    const like = [...open].filter((gap) => isSame(gap, place));
+    const gap = like.find((one) => word.gaps.indexOf(one) === place.at) ?? like[0];
+    if (!gap) continue;
+    open.delete(gap);
+    state.filled.set(gap.id, { papers, citation });
+    const known = chosenFor(gap.id).map((one) => one.id);
+    state.chosen.push(...papers.filter(({ id }) => !known.includes(id)).map((paper) => ({ ...paper, gap: gap.id })));
+  }
+}
+
+/**
  * Takes the file over whose text was put into the field, or lets the one before go.
  * @param {{name: string, base64: string} | null} file A .docx. @param {number} count Gaps that the server found in it.
+ * @param {ReturnType<typeof fillings>} earlier Of the text before.
  */
-export function takeWord(file, count = 0) {
+export function takeWord(file, count = 0, earlier = []) {
   fail("");
   const gaps = count === state.gaps.length ? state.gaps.map((gap) => ({ id: gap.id, ...around(gap) })) : [];
   word = file && count ? { ...file, words: wordsOf(state.text), gaps } : null;
+  if (word) fillAgain(earlier);
   changed("draft");
+  changed("choice");
 }
 
 // Undo brings a gap back with another id: it is known by the words beside it, and by the gaps of the file around it.
@@ -65,11 +98,7 @@ function follow() {
       return;
     }
     const next = word.gaps.slice(at + 1).map(placeOf).find((one) => one >= 0) ?? state.gaps.length;
-    const again = state.gaps.slice(from, next).find((one) => {
-      const now = around(one);
-      const same = ["before", "after"].filter((side) => now[side] === gap[side]);
-      return !known.has(one.id) && (same.length === 2 || same.some((side) => gap[side].length === AROUND));
-    });
+    const again = state.gaps.slice(from, next).find((one) => !known.has(one.id) && isSame(gap, around(one)));
     if (!again) return;
     if (state.filled.has(gap.id)) state.filled.set(again.id, state.filled.get(gap.id)); // redo fills it again
     known.add(again.id);

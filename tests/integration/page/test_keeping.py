@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from helpers.page import DRAFT, gap_button, keep, kept_with_its_answer, search, settled, titles, use
+from helpers.page import (
+    BIB,
+    DRAFT,
+    gap_button,
+    give,
+    keep,
+    kept_with_its_answer,
+    search,
+    settled,
+    titles,
+    use,
+)
 
 pytestmark = pytest.mark.integration
 expect = pytest.importorskip(
@@ -46,9 +57,37 @@ def test_a_reload_keeps_text_options_choices_and_the_gap_in_focus(page: Any) -> 
     assert titles(page) == before
 
 
+def test_a_reload_keeps_the_order_and_the_filters(page: Any) -> None:
+    search(page, DRAFT)
+    give(page, "library.bib", BIB)
+    filters = {
+        "#venue": page.locator("#venue option").nth(1).get_attribute("value"),
+        "#sort": "oldest",
+        "#owned": "new",
+    }
+    for name, value in filters.items():
+        page.locator(name).select_option(value)
+    filters["#author"] = page.locator(".card .who").last.inner_text().partition(",")[0]
+    page.get_by_label("Author", exact=True).fill(filters["#author"])
+    expect(page.locator("#summary")).to_contain_text(" of 20 papers")
+    page.wait_for_timeout(500)  # the field for an author waits until its reader has stopped typing
+    before = titles(page)
+    assert 0 < len(before) < 20
+    for _ in range(2):
+        page.reload()
+        expect(page.locator("#summary")).to_contain_text(" of 20 papers")
+        for name, value in filters.items():
+            expect(page.locator(name)).to_have_value(value)
+        assert titles(page) == before
+    keep(page, '{"options": {"sort": "newest", "owned": "mine", "venue": ""}}')
+    for name, value in {"#venue": "", "#sort": "newest", "#owned": ""}.items():
+        expect(page.locator(name)).to_have_value(value)
+
+
 def test_clear_forgets_all_of_it(page: Any) -> None:
     search(page, DRAFT)
     use(page, 0)
+    page.locator("#sort").select_option("newest")
     page.get_by_text("Options", exact=True).click()
     page.get_by_label("Papers to show").fill("7")
     page.reload()
@@ -58,6 +97,7 @@ def test_clear_forgets_all_of_it(page: Any) -> None:
     for _ in range(2):
         expect(page.get_by_label("Your text")).to_have_value("")
         expect(page.locator("#top_k")).to_have_value("")
+        expect(page.locator("#sort")).to_have_value("rank")
         expect(page.locator("#tray")).to_be_hidden()
         expect(page.locator(".card")).to_have_count(0)
         expect(page.get_by_text("Every suggestion comes with its reasons")).to_be_visible()
@@ -99,6 +139,7 @@ def test_a_new_visit_asks_nothing_until_it_is_told_to(page: Any) -> None:
         "null",
         "7",
         '{"text": 7, "focus": -3, "chosen": [1, null], "cited": [5]}',
+        '{"filled": [1, {"at": 0, "citation": "[1]", "before": "", "after": "", "papers": [null]}]}',
         '{"options": [1], "chosen": 1, "cited": {}, "excluded": [5, [7], ["a", null]]}',
     ],
 )

@@ -104,6 +104,50 @@ def test_what_was_put_into_the_text_counts_until_it_is_taken_out(page: Any) -> N
     assert downloaded(page) == texts
 
 
+def test_what_was_put_into_the_text_before_a_reload_is_chosen_for_the_same_file(page: Any) -> None:
+    paragraphs = [*DRAFT.replace(". ", ".\n").split("\n"), "Words are split [CIT]."]
+    opened(page, *paragraphs)
+    says = page.locator("#word_says")
+    titles_used = []
+    for number, left in ((0, "for gap 1 of 2"), (2, "20 papers in")):
+        titles_used.append(use(page, number))
+        page.get_by_role("button", name="Insert at gap 1").click()
+        expect(page.locator("#summary")).to_contain_text(left)
+        settled(page)
+    two = "2 of its 3 gaps have papers. The other one stays as it is."
+    expect(says).to_have_text(two)
+    texts = downloaded(page)
+    for _ in range(2):  # what a visit was told by the one before, it tells the next
+        page.reload()
+        expect(page.locator("#summary")).to_contain_text("20 papers")
+        settled(page)
+    drop(page, {"paper.docx": draft_file(*paragraphs)})
+    expect(says).to_have_text(two)
+    assert downloaded(page) == texts
+    for number, title in enumerate(titles_used, start=1):
+        go_to_gap(page, number)
+        expect(page.get_by_role("button", name=f"Do not use {title}")).to_be_visible()
+    # The text with the citations is one undo away, and they count there as they did.
+    page.get_by_label("Your text").focus()
+    page.keyboard.press("Control+z")
+    expect(page.locator("#gaps").get_by_role("button")).to_have_count(1)
+    expect(says).to_have_text(two)
+    assert downloaded(page) == texts
+
+
+def test_papers_put_into_a_file_go_to_the_same_words_of_the_next_one(page: Any) -> None:
+    paragraphs = [*DRAFT.replace(". ", ".\n").split("\n")]
+    opened(page, *paragraphs)
+    title = use(page, 0)
+    page.get_by_role("button", name="Insert at gap 1").click()
+    expect(page.locator("#summary")).to_contain_text("20 papers in")
+    settled(page)
+    drop(page, {"paper.docx": draft_file("A new claim [CIT].", *paragraphs)})
+    expect(page.locator("#word_says")).to_contain_text("1 of its 3 gaps has papers.")
+    go_to_gap(page, 2)
+    expect(page.get_by_role("button", name=f"Do not use {title}")).to_be_visible()
+
+
 def test_another_text_is_not_that_of_the_file(page: Any) -> None:
     opened(page)
     use(page, 0)
