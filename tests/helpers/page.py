@@ -199,3 +199,19 @@ def go_to_gap(page: Any, number: int) -> None:
     gap_button(page, number).click()
     page.locator("#summary").filter(has_text=f"for gap {number} of").wait_for()
     settled(page)
+
+
+def calibrate(page: Any) -> None:
+    """Give answers the probabilities and the note of a calibrated model whose papers all are improbable but one."""
+
+    def answer(route: Any) -> None:
+        response = route.fetch()
+        if not response.ok:
+            route.fulfill(response=response)
+            return
+        body = response.json()
+        for paper, confidence in zip(body["papers"], (0.087, 0.004, 0.999, 0), strict=False):
+            paper["confidence"] = confidence
+        route.fulfill(response=response, json=body | {"note": "nothing here fits: no paper reaches 10 %"})
+
+    page.route("**/v1/recommend", answer)

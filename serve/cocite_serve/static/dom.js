@@ -36,8 +36,8 @@ export function svg(tag, attributes = {}, ...children) {
 
 /** A button with a title that is taken away by it. @param {string} name For screen readers; has the title in it. */
 export function titleChip(title, name, run) {
-  return el("button", { type: "button", class: "chip", title, "aria-label": name, on: { click: run } },
-    el("span", { class: "cut" }, title), el("span", { "aria-hidden": "true" }, "×"));
+  return el("button", { type: "button", class: "chip closes", title, "aria-label": name, on: { click: run } },
+    el("span", { class: "cut" }, title));
 }
 
 /** Runs what was asked for last, once nothing was asked for a while. @param {() => void} run @param {number} ms */

@@ -53,7 +53,7 @@ function line(name, one, other, attributes) {
 }
 
 function node(place, spot, paper) {
-  const label = `${paper.rank}. ${named(paper)}: ${says(graph.of[place])}`;
+  const label = `${paper.rank}. ${surname(paper)}, ${named(paper)}: ${says(graph.of[place])}`; // what is seen comes first, for whoever speaks it
   const one = svg("g", {
     class: "node", role: "button", tabindex: place === inFocus ? "0" : "-1", "aria-label": label, "data-place": place,
     transform: `translate(${spot.x.toFixed(1)} ${spot.y.toFixed(1)})`,
@@ -61,7 +61,7 @@ function node(place, spot, paper) {
   svg("title", {}, named(paper)),
   svg("rect", { class: "target", x: -24, y: -24, width: 48, height: 50 }),
   svg("circle", { r: spot.r.toFixed(1) }),
-  svg("text", { class: "number", dy: "0.36em" }, String(paper.rank)),
+  svg("text", { class: "number", dy: "0.36em" }, String(paper.rank)), " ",
   svg("text", { class: "name", y: spot.r + 12 }, surname(paper)));
   one.addEventListener("click", () => goTo(paper.id));
   one.addEventListener("keydown", (event) => press(event, place));

@@ -159,8 +159,8 @@ function leftOut(unknown) {
     titleChip(title, `Bring back ${title}`, () => actions.include(id)));
   const count = citedIds().length;
   if (count) {
-    chips.unshift(titleChip(count === 1 ? "the paper that your draft cites" : `${count} papers that your draft cites`,
-      "Suggest what your draft cites too", actions.includeCited));
+    const says = count === 1 ? "the paper that your draft cites" : `${count} papers that your draft cites`;
+    chips.unshift(titleChip(says, `Suggest ${says} too`, actions.includeCited));
   }
   const strangers = unknown.map((id) => el("span", { class: "unknown" }, `${id} is not in this corpus`));
   $("left_out").hidden = !(chips.length + strangers.length);

@@ -13,6 +13,7 @@ from helpers.page import (
     NAMELESS,
     PASSAGE,
     SMALL_TARGETS,
+    calibrate,
     drop,
     gap_button,
     search,
@@ -152,7 +153,12 @@ def test_every_text_has_the_contrast_that_wcag_asks_for(page: Any, theme: str) -
     assert page.evaluate(FAINT_TEXTS) == []
     search(page, "qwzzx blorf [CIT] znork.")
     assert page.evaluate(FAINT_TEXTS) == []
+    calibrate(page)
     search(page, DRAFT)
+    expect(page.locator(".chance").first).to_be_visible()
+    expect(page.locator("#note")).to_be_visible()
+    page.get_by_text("How these papers are linked").click()
+    expect(page.locator("#graph_picture .number").first).to_be_visible()
     use(page, 0)
     page.locator(".card .open").first.click()
     page.get_by_role("button", name=f"Leave out {titles(page)[1]}").click()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from helpers.page import DRAFT, PASSAGE, clipboard, search, settled, titles
+from helpers.page import DRAFT, PASSAGE, calibrate, clipboard, search, settled, titles
 
 from cocite_serve.http.problem_body import problem
 from cocite_serve.http.problems import FAILED, TooSlowError
@@ -61,19 +61,10 @@ def test_details_have_all_of_the_evidence(page: Any) -> None:
 
 
 def test_probabilities_stand_on_the_cards_and_a_list_of_improbable_ones_is_noted(page: Any) -> None:
-    note = "nothing here fits: no paper reaches 10 %"
-
-    def answer(route: Any) -> None:
-        response = route.fetch()
-        body = response.json()
-        for paper, confidence in zip(body["papers"], (0.087, 0.004, 0.999, 0), strict=False):
-            paper["confidence"] = confidence
-        route.fulfill(response=response, json=body | {"note": note})
-
     search(page, PASSAGE)
     expect(page.locator(".chance")).to_have_count(0)
     expect(page.locator("#note")).to_be_hidden()
-    page.route("**/v1/recommend", answer)
+    calibrate(page)
     search(page, PASSAGE)
     expect(page.locator("#note")).to_have_text("Nothing here fits: no paper reaches 10 %.")
     shown = [" ".join(chance.inner_text().split()) for chance in page.locator(".chance").all()]

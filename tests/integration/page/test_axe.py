@@ -5,19 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from helpers.page import BIB, CITING, DRAFT, drop, give, mark, search, settled, use
+from helpers.axe_rules import complaints
+from helpers.page import BIB, CITING, DRAFT, calibrate, drop, give, mark, search, settled, use
 from helpers.word_files import draft_file
 
 pytestmark = pytest.mark.integration
-axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
 expect = pytest.importorskip("playwright.sync_api").expect
-
-
-def complaints(page: Any) -> list[str]:
-    """What axe finds by all of its rules, with the element that each is about."""
-    page.evaluate("Promise.all(document.getAnimations().map((animation) => animation.finished))")
-    found = axe.Axe().run(page).response["violations"]
-    return [f"{rule['id']}: {node['html'][:120]}" for rule in found for node in rule["nodes"]]
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -31,6 +24,12 @@ def test_axe_finds_nothing(page: Any, theme: str, width: int) -> None:
         box.evaluate("box => { box.open = true; }")
     settled(page)
     assert complaints(page) == []
+    calibrate(page)
+    page.get_by_role("button", name="Find papers").click()
+    expect(page.locator(".chance").first).to_be_visible()
+    expect(page.locator("#note")).to_be_visible()
+    settled(page)
+    assert complaints(page) == [], "of probabilities and a note"
     page.get_by_role("button", name="Show as a table").click()
     assert complaints(page) == []
     finished_file(page)
