@@ -11,6 +11,7 @@ from typing import Any
 from fastapi import FastAPI
 
 import cocite
+from cocite.drafts.suggestions import has_classifier
 from cocite_serve.http import problems
 from cocite_serve.http.backend import Backend
 from cocite_serve.http.body_limit import DRAFT_PATHS, BodyLimit
@@ -116,6 +117,7 @@ def build_app(
             top_k=settings.top_k,
             depth=settings.depth,
             rerank=settings.rerank,
+            suggests=has_classifier(backend.model),
             registered=_registered(backend),
             refused=list(backend.refused),
             beside=_beside(backend, settings),

@@ -16,10 +16,9 @@ from cocite_serve.http.draft_schemas import (
     DraftFinishRequest,
     DraftLine,
     DraftRequest,
-    DraftText,
-    DraftTextRequest,
     Finished,
 )
+from cocite_serve.http.draft_text_schemas import DraftText, DraftTextRequest
 from cocite_serve.http.openapi import refusals
 from cocite_serve.http.request_context import current
 from cocite_serve.http.service import Service
@@ -76,14 +75,15 @@ def draft_router(app: FastAPI, service: Service) -> APIRouter:
         summary="The text of a draft",
         description="Reads a draft, or a LaTeX project, as `/v1/draft` does, and gives its text back, for a client "
         "that lets its author go on with it, what it cites, for the client to exclude, and with `together` what is "
-        "usually cited with that. The text may have "
+        "usually cited with that, and with `suggest` sentences that seem to need a citation. The text may have "
         f"{limits.text_chars:,} characters. Nothing of it is kept.",
         responses=refusals(422, 504),
         openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": TEXT_REQUEST}}}},
     )
     async def text(request: Request) -> DraftText:
         asked = await read_draft(request, most, DraftTextRequest)
-        return await reader.text(asked, service.current().papers)
+        backend = service.current()
+        return await reader.text(asked, backend.papers, backend.model)
 
     @router.post(
         DRAFT_FINISHED_PATH,

@@ -25,11 +25,10 @@ from cocite_serve.http.draft_schemas import (
     DraftFile,
     DraftFinishRequest,
     DraftRequest,
-    DraftText,
-    DraftTextRequest,
     Finished,
     TogetherOut,
 )
+from cocite_serve.http.draft_text_schemas import DraftText, DraftTextRequest, SuggestedSentence
 from cocite_serve.http.papers import Papers
 from cocite_serve.http.problems import OverloadedError, TooSlowError, check_options, check_values
 from cocite_serve.http.request_seeds import await_seeds
@@ -162,15 +161,20 @@ class DraftReader:
         check_choices(request, papers, limits)
         return await self._in_turn(chosen_draft, request, papers, limits)
 
-    async def text(self, request: DraftTextRequest, papers: Papers) -> DraftText:
+    async def text(self, request: DraftTextRequest, papers: Papers, model: Path | None = None) -> DraftText:
         """The text of a draft, and what it cites among some papers.
 
+        Args:
+            request, papers, model: as of :meth:`read`.
+
         Raises:
-            InputError: it is none, or is above a limit.
+            InputError: it is none, or is above a limit, or the model has no classifier.
             OverloadedError: too many drafts wait.
             TooSlowError: it took longer than a request may.
         """
-        return await self._in_turn(text_of_draft, request, papers, self._service.settings.limits)
+        limits = self._service.settings.limits
+        _check_suggest(request.suggest, limits, model)
+        return await self._in_turn(text_of_draft, request, papers, limits, model)
 
     async def _in_turn(self, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
         """The result of a call in one of the threads that read drafts."""
@@ -202,7 +206,7 @@ def found_draft(
     Raises:
         InputError: it is none, or is above a limit; ``where`` is the field of the request.
     """
-    suggest = None if model is None or not request.suggest else (model, request.suggest)
+    suggest = _suggest(request.suggest, model)
     read = read_files(request.files, request.main, request.bib, limits, suggest=suggest)
     draft = read.draft
     if len(draft.gaps) > limits.draft_gaps:
@@ -239,13 +243,20 @@ def _check_suggest(most: int, limits: Limits, model: Path | None) -> None:
         )
 
 
-def text_of_draft(request: DraftTextRequest, papers: Papers, limits: Limits) -> DraftText:
+def _suggest(most: int, model: Path | None) -> tuple[Path, int] | None:
+    return None if model is None or not most else (model, most)
+
+
+def text_of_draft(
+    request: DraftTextRequest, papers: Papers, limits: Limits, model: Path | None = None
+) -> DraftText:
     """The text of a draft, read in another process, and what it cites among some papers.
 
     Raises:
         InputError: it is none, or is above a limit; ``where`` is the field of the request.
     """
-    read = read_files(request.files, request.main, request.bib, limits, sources=True)
+    suggest = _suggest(request.suggest, model)
+    read = read_files(request.files, request.main, request.bib, limits, sources=True, suggest=suggest)
     text = draft_text(read.draft)
     if len(text) > limits.text_chars:
         raise InputError(
@@ -264,6 +275,12 @@ def text_of_draft(request: DraftTextRequest, papers: Papers, limits: Limits) -> 
             companions(papers, list(bibliography.cited_rows(draft).values()), request.together, draft.year),
             papers,
         ),
+        suggestions=[
+            SuggestedSentence(
+                file=gap.place.file, line=gap.place.line, sentence=gap.sentence, probability=probability
+            )
+            for gap, probability in read.suggested
+        ],
         warnings=[*draft.warnings, *missing_warnings(read.missing)],
     )
 

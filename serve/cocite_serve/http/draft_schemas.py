@@ -178,32 +178,6 @@ class DraftFinishRequest(BaseModel):
     )
 
 
-class DraftTextRequest(BaseModel):
-    """A draft whose text is wanted.\f
-
-    Example:
-        >>> DraftTextRequest(files=[{"name": "paper.txt", "text": "We parse trees [CIT]."}]).main
-        ''
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"files": [{"name": "draft.txt", "text": GAP_EXAMPLE}]}]},
-    )
-
-    files: list[DraftFile] = Field(
-        min_length=1, max_length=MAX_FILES, description="As in `/v1/draft`, and so is `main`."
-    )
-    main: str = Field(default="", max_length=300)
-    bib: str = Field(
-        default="",
-        description="Text of a `.bib` file, beside those that the draft names. The entries that it cites are enough.",
-    )
-    together: Whole = Field(
-        default=0, ge=0, le=100, description="Papers usually cited together with what the draft cites."
-    )
-
-
 class CitedOut(BaseModel):
     """A key that the draft cites.\f
 
@@ -234,29 +208,6 @@ class TogetherOut(PaperOut):
     in_library: bool | None = Field(
         default=None, description="Whether it is one of `have` of the request; null where that names none."
     )
-
-
-class DraftText(BaseModel):
-    """The text of a draft.\f
-
-    Example:
-        >>> DraftText(file="paper.docx", form="docx", gaps=1, text="We parse trees [CIT].").warnings
-        []
-    """
-
-    file: str = Field(description="Name of the main file.")
-    form: Kind
-    gaps: int
-    text: str = Field(
-        description="Of text files as they are, the main file first; of .docx and .pdf the title, headings and "
-        "paragraphs, with gaps as `[CIT]` and without the list of references."
-    )
-    cited: list[CitedOut] = Field(
-        default=[],
-        description="What the draft cites, as in `/v1/draft`: ids to `exclude` from recommendations for its text.",
-    )
-    usually_cited_together: list[TogetherOut] = []
-    warnings: list[str] = Field(default=[], description="A sentence for each part that was left out.")
 
 
 class DraftHead(BaseModel):

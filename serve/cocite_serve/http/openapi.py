@@ -6,7 +6,8 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from cocite_serve.http.draft_schemas import DraftFinishRequest, DraftRequest, DraftTextRequest
+from cocite_serve.http.draft_schemas import DraftFinishRequest, DraftRequest
+from cocite_serve.http.draft_text_schemas import DraftTextRequest
 from cocite_serve.http.problem_body import MEDIA_TYPE
 from cocite_serve.http.problems import STATUS_DESCRIPTIONS
 from cocite_serve.http.schemas import Problem

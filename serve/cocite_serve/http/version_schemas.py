@@ -109,3 +109,8 @@ class Version(BaseModel):
     top_k: int = Field(description="Papers in an answer when the request does not say.")
     depth: int = Field(description="Candidates reranked when the request does not say.")
     rerank: int = Field(description="Candidates that a cross-encoder reads when the request does not say.")
+    suggests: bool = Field(
+        default=False,
+        description="Whether the served model knows which sentences need a citation, so that `suggest` of `/v1/draft` "
+        "and `/v1/draft/text` may be above 0.",
+    )

@@ -92,6 +92,20 @@ export async function draftText(file, bib, signal) {
 }
 
 /**
+ * Sentences of a draft that cite nothing and seem to need a citation, in the order of the text.
+ * @param {{name: string, text: string}} file @param {number} most
+ * @returns {Promise<{sentence: string, probability: number}[]>}
+ */
+export async function suggestedSentences(file, most) {
+  const response = await ask("v1/draft/text", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ files: [file], suggest: most }),
+  });
+  return (await response.json()).suggestions;
+}
+
+/**
  * A draft with papers in its gaps.
  * @param {{name: string, base64: string}} file @param {{gap: number, papers: string[]}[]} chosen Gaps by their numbers.
  * @param {string} style Of the references.

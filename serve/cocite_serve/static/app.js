@@ -20,6 +20,7 @@ import { setUpSharing, takeText } from "./sharing.js";
 import { moveCard, pressOnCard, setUpShortcuts } from "./shortcuts.js";
 import { changed, chosenFor, gapInFocus, state, when } from "./state.js";
 import { choice } from "./storage.js";
+import { offerSuggestions, setUpSuggesting } from "./suggesting.js";
 import { setUpWord, takeWord } from "./word.js";
 
 const actions = {
@@ -112,6 +113,7 @@ function clearEverything() {
   state.marks = [];
   state.cited.clear();
   state.filled.clear();
+  state.suggested = [];
   state.excluded.clear();
   state.cites = [];
   state.together = [];
@@ -164,6 +166,7 @@ function describeCorpus() {
     state.newest = one.year_to ?? "";
     $("year_from").placeholder = one.year_from ?? "";
     yearLimits();
+    offerSuggestions(one.suggests);
     $("top_k").placeholder = String(one.top_k);
     $("depth").placeholder = String(one.depth);
   }, (error) => {
@@ -185,6 +188,7 @@ setUpWord();
 setUpLibrary();
 setUpCited(actions);
 setUpSharing();
+setUpSuggesting();
 setUpShortcuts([
   { keys: ["j"], says: "Next paper", run: () => moveCard(1) },
   { keys: ["k"], says: "Previous paper", run: () => moveCard(-1) },

@@ -115,12 +115,14 @@ function link(address, text, paper, actions, name) {
   return outward(address, text, name, { click: taken, auxclick: taken });
 }
 
+/** A probability as it is written. @param {number} value @returns {string} */
+export const percent = (value) => (value < 0.01 ? "<1 %" : value > 0.99 ? ">99 %" : `~${Math.round(100 * value)} %`);
+
 // The probability that the text should cite a paper, where the endpoint's model has one.
 function chance(confidence) {
   if (confidence === null || confidence === undefined) return null;
-  const percent = confidence < 0.01 ? "<1 %" : confidence > 0.99 ? ">99 %" : `~${Math.round(100 * confidence)} %`;
   return el("span", { class: "chance", title: "How often a paper with such a score is cited in such a place" },
-    el("span", { class: "sr" }, "Cited in "), percent, el("span", { class: "sr" }, " of such cases"));
+    el("span", { class: "sr" }, "Cited in "), percent(confidence), el("span", { class: "sr" }, " of such cases"));
 }
 
 function facts(paper, owned) {

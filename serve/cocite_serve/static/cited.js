@@ -3,12 +3,11 @@
 import { draftText } from "./api.js";
 import { $, el, toast } from "./dom.js";
 import { source } from "./evidence.js";
+import { draftName } from "./file_text.js";
 import { entriesOf } from "./libraries.js";
 import { libraryEntries } from "./owned.js";
 import { again } from "./search.js";
 import { changed, chosenFor, citedIds, gapInFocus, state, when } from "./state.js";
-
-const LATEX = /\\[a-zA-Z]*cite/i;
 
 // What may be a key in a text: all that stands between spaces, brackets, commas and the like.
 const wordsOf = (text) => new Set(text.match(/[^\s{}[\](),;@]+/g)?.flatMap((word) => [word, word.replace(/[.:!?]+$/, "")]));
@@ -39,8 +38,7 @@ async function findCited() {
   const entries = namedIn(state.text, libraryEntries());
   $("cited_find").disabled = true;
   try {
-    const name = LATEX.test(state.text) ? "draft.tex" : "draft.md";
-    const found = await draftText({ name, text: state.text }, entries.map((entry) => entry.source).join("\n"));
+    const found = await draftText({ name: draftName(state.text), text: state.text }, entries.map((entry) => entry.source).join("\n"));
     takeCited(found.cited, found.usually_cited_together);
     const count = citedIds().length;
     toast(count ? `${count === 1 ? "1 paper" : `${count} papers`} that your text cites: left out` : "This corpus has none of the papers that your text cites");

@@ -5,7 +5,7 @@ import { focusGap, replace } from "./editor.js";
 import { isMissing } from "./gaps.js";
 import { keysOf } from "./keys.js";
 import { taken } from "./search.js";
-import { changed, chosenFor, gapInFocus, selectedIds, state, when } from "./state.js";
+import { changed, chosenFor, gapInFocus, isSuggested, markedGaps, nameOf, selectedIds, state, when } from "./state.js";
 import { choice } from "./storage.js";
 
 const CITE = /^\\[a-z]*cite/i;
@@ -28,6 +28,9 @@ export function citation(mark, keys, style) {
   if (mark.startsWith("\\") || (style === "latex" && !mark.startsWith("[@"))) return `\\cite{${keys.join(",")}}`;
   return `[${keys.map((key) => `@${key}`).join("; ")}]`;
 }
+
+/** A citation for a place in the text; at the end of a suggested sentence a space comes before it. */
+const citationAt = (gap, keys) => (gap && isSuggested(gap) ? " " : "") + citation(gap?.mark ?? "", keys, $("style").value);
 
 // Whether one of the keys is missing; a comma too many is no gap.
 function lacksKey(given) {
@@ -63,13 +66,13 @@ export async function insert() {
     if ((gap && !now) || !papers.every((one) => state.chosen.includes(one))) return;
     for (const one of papers) state.cited.add(one.id);
     state.chosen = state.chosen.filter((one) => !papers.includes(one));
-    const text = citation(now?.mark ?? "", keys, $("style").value);
+    const text = citationAt(now, keys);
     if (now) replace(now.start, now.end, text);
     else replace($("text").selectionEnd, $("text").selectionEnd, text);
     if (gap) state.filled.set(gap.id, { papers: papers.map(({ id, title }) => ({ id, title })), citation: text });
     changed("choice");
     taken(papers.map((one) => one.id));
-    toast(`Inserted ${text}`);
+    toast(`Inserted ${text.trim()}`);
     if (state.gaps.length) focusGap(state.focus);
   } catch (error) {
     toast(error.message);
@@ -83,14 +86,14 @@ export async function copyFinished() {
     let { text } = state;
     const filled = state.gaps.map((gap) => ({ ...gap, ids: chosenFor(gap.id).map((one) => one.id) }))
       .filter((gap) => gap.ids.length);
-    const open = state.gaps.length - filled.length;
+    const open = markedGaps().length - filled.filter((gap) => !isSuggested(gap)).length;
     const ids = [...new Set(filled.flatMap((gap) => gap.ids))];
     const all = selectedIds();
     const found = ids.length ? await keysOf(all) : [];
     const keys = new Map(all.map((id, place) => [id, found[place]]));
     for (const gap of filled.reverse()) {
       const own = gap.ids.map((id) => keys.get(id));
-      text = text.slice(0, gap.start) + citation(gap.mark, own, $("style").value) + text.slice(gap.end);
+      text = text.slice(0, gap.start) + citationAt(gap, own) + text.slice(gap.end);
     }
     await copyText(text);
     taken(ids);
@@ -108,8 +111,8 @@ function paint() {
     state.chosen = state.chosen.filter((other) => other !== one);
     changed("choice");
   })));
-  $("chosen_where").textContent = gap ? `For gap ${state.focus + 1}` : "For the text";
-  $("put").textContent = gap ? `Insert at gap ${state.focus + 1}` : "Insert at the cursor";
+  $("chosen_where").textContent = gap ? `For ${nameOf(gap)}` : "For the text";
+  $("put").textContent = gap ? `Insert at ${nameOf(gap)}` : "Insert at the cursor";
 }
 
 export function setUpCiting() {

@@ -2,13 +2,15 @@
 
 import { $, el } from "./dom.js";
 import { followGaps, reading } from "./gaps.js";
-import { changed, chosenFor, gapInFocus, state, when } from "./state.js";
+import { placesOf } from "./sentences.js";
+import { changed, chosenFor, gapInFocus, isSuggested, markedGaps, nameOf, state, when } from "./state.js";
 
 /** Takes the field's text over: finds its gaps anew, and keeps the focus on the gap that had it. */
-function read() {
+export function read() {
   const text = $("text").value;
   const inFocus = gapInFocus()?.id;
-  state.gaps = followGaps(state, text);
+  const gaps = followGaps({ text: state.text, gaps: markedGaps() }, text);
+  state.gaps = [...gaps, ...placesOf(text, state.suggested, gaps)].sort((one, other) => one.start - other.start);
   state.text = text;
   const place = state.gaps.findIndex((gap) => gap.id === inFocus);
   state.focus = place >= 0 ? place : Math.max(0, Math.min(state.focus, state.gaps.length - 1));
@@ -51,19 +53,24 @@ function paint() {
   let at = 0;
   state.gaps.forEach((gap, place) => {
     const count = chosenFor(gap.id).length;
-    pieces.push(state.text.slice(at, gap.start),
-      el("mark", { class: place === state.focus ? "current" : false, "data-number": `${place + 1}${count ? "✓" : ""}` }, gap.mark));
+    const from = gap.from ?? gap.start;
+    const [kind, number] = nameOf(gap).split(" ");
+    pieces.push(state.text.slice(at, from), el("mark", {
+      class: [isSuggested(gap) && "suggested", place === state.focus && "current"].filter(Boolean).join(" ") || false,
+      "data-number": `${number}${kind === "gap" ? "" : "?"}${count ? "✓" : ""}`,
+    }, state.text.slice(from, gap.end)));
     at = gap.end;
   });
   $("backdrop").replaceChildren(...pieces, `${state.text.slice(at)}\n`);
-  const says = reading(state.text, state.gaps.length);
+  const says = reading(state.text, markedGaps().length);
   if ($("reading").textContent !== says) $("reading").textContent = says; // said anew by screen readers
   const focused = [...$("gaps").children].indexOf(document.activeElement);
-  $("gaps").hidden = !state.gaps.length;
-  $("gaps").replaceChildren(...state.gaps.map((gap, place) => {
+  $("gaps").hidden = !markedGaps().length;
+  $("gaps").replaceChildren(...markedGaps().map((gap, number) => {
     const count = chosenFor(gap.id).length;
+    const place = state.gaps.indexOf(gap);
     return el("button", { type: "button", class: "chip", "aria-pressed": String(place === state.focus), on: { click: () => focusGap(place) } },
-      `Gap ${place + 1}`, count ? el("span", {}, count === 1 ? ": 1 paper" : `: ${count} papers`) : null);
+      `Gap ${number + 1}`, count ? el("span", {}, count === 1 ? ": 1 paper" : `: ${count} papers`) : null);
   }));
   if (focused >= 0) $("gaps").children[focused]?.focus();
 }
@@ -78,7 +85,7 @@ export function setUpEditor() {
   $("text").addEventListener("input", read);
   $("text").addEventListener("click", () => {
     const { selectionStart: at, selectionEnd: end } = $("text");
-    const place = state.gaps.findIndex((gap) => gap.start <= at && at <= gap.end);
+    const place = state.gaps.findIndex((gap) => (gap.from ?? gap.start) <= at && at <= gap.end);
     if (at === end && place >= 0) focusGap(place);
   });
   $("insert").addEventListener("click", insertMark);

@@ -3,6 +3,11 @@
 /** The end of a file's name, in lower case, without the dot. @param {string} name */
 export const suffix = (name) => /\.(\w+)$/.exec(name)?.[1].toLowerCase() ?? "";
 
+const LATEX = /\\(?:[a-zA-Z]*cite|(?:sub)*section\b|begin\{|(?:emph|text[a-z]{2})\{)/i;
+
+/** A name for a text that was pasted, which says how it is to be read. @param {string} text */
+export const draftName = (text) => (LATEX.test(text) ? "draft.tex" : "draft.md");
+
 /** A sentence of the server about a file that was sent, as the page says it. @param {string} sentence @param {string} name */
 export const aboutFile = (sentence, name) => sentence.replace(/^files(?:\.0\.name)?: /, "").replace(`${name}: `, `The file ${name} `);
 

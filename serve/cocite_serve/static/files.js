@@ -7,7 +7,7 @@ import { aboutFile, decoded, suffix } from "./file_text.js";
 import { focusGap, replace } from "./editor.js";
 import { clearFieldErrors, fieldError } from "./fields.js";
 import { problem } from "./results.js";
-import { changed, state } from "./state.js";
+import { changed, markedGaps, state } from "./state.js";
 import { fillings, takeWord } from "./word.js";
 
 const TEXTS = ["tex", "ltx", "rnw", "md", "markdown", "qmd", "rmd", "txt", "text"];
@@ -78,7 +78,7 @@ async function open(file, bibliographies) {
     takeWord(word, gaps, before);
     $("text").setSelectionRange(0, 0);
     $("sheet").scrollTop = 0;
-    const count = state.gaps.length;
+    const count = markedGaps().length;
     if (count) focusGap(0);
     toast([`${file.name} with ${count === 1 ? "one gap" : count ? `${count} gaps` : "no gap"}.`, ...warnings].join(" "));
   } catch (error) {

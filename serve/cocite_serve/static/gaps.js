@@ -38,6 +38,9 @@ export function findGaps(text) {
 
 let lastId = 0;
 
+/** An id for a place in the text that no other has. */
+export const newId = () => ++lastId;
+
 /**
  * The gaps of an edited text. One in the unchanged beginning or end of the text keeps its id.
  * @param {{text: string, gaps: Gap[]}} before
@@ -58,7 +61,7 @@ export function followGaps(before, text) {
   }
   return findGaps(text).map((gap) => {
     const same = known.get(gap.start);
-    return { ...gap, id: same?.mark === gap.mark ? same.id : ++lastId };
+    return { ...gap, id: same?.mark === gap.mark ? same.id : newId() };
   });
 }
 

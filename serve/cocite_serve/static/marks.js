@@ -3,7 +3,7 @@
 import { links, references } from "./api.js";
 import { $, copyText, titleChip, toast } from "./dom.js";
 import { again } from "./search.js";
-import { changed, gapInFocus, marksInForce, state, when } from "./state.js";
+import { changed, gapInFocus, marksInForce, nameOf, state, when } from "./state.js";
 
 const MOST = 50; // of each kind, as the server takes them
 
@@ -36,7 +36,7 @@ function paint() {
   const marks = marksInForce();
   const focused = [...$("marks").querySelectorAll(".chip")].indexOf(document.activeElement);
   $("marks").hidden = !marks.length;
-  $("marks_where").textContent = gapInFocus() ? `Steering the list of gap ${state.focus + 1}` : "Steering the list";
+  $("marks_where").textContent = gapInFocus() ? `Steering the list of ${nameOf(gapInFocus())}` : "Steering the list";
   chips($("liked"), "More like", marks.filter((one) => one.likes), (title) => `No more like ${title}`);
   chips($("disliked"), "Not like", marks.filter((one) => !one.likes), (title) => `Allow papers like ${title}`);
   if (focused < 0) return;

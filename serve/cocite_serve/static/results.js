@@ -4,7 +4,7 @@ import { card, scales, showChoice, skeleton } from "./card.js";
 import { $, debounce, el, firstWords, lastWords, titleChip } from "./dom.js";
 import { fieldError, inPageWords } from "./fields.js";
 import { hasLibrary, isOwned } from "./owned.js";
-import { changed, citedIds, gapInFocus, state, when } from "./state.js";
+import { changed, citedIds, gapInFocus, nameOf, state, when } from "./state.js";
 import { setUpYears, showYears } from "./years.js";
 
 let actions = null;
@@ -83,10 +83,11 @@ function cards() {
   keepingFocus(() => $("cards").replaceChildren(...shown.map((paper) => card(paper, ranges, actions, hasLibrary() ? isOwned(paper) : null))));
   showYears(shown.map((paper) => paper.year));
   showing(shown);
+  const where = state.suggestion ? ` for ${state.suggestion}` : gaps > 1 ? ` for gap ${gap + 1} of ${gaps}` : "";
   const count = papers.length === 1 ? "1 paper" : `${papers.length} papers`;
   $("summary").replaceChildren(...(hidden ? ["No paper fits this text."] : [
     el("b", {}, shown.length === papers.length ? count : `${shown.length} of ${count}`),
-    mine(papers), read === "seeds" ? " near those whose like you want" : "", `${gaps > 1 ? ` for gap ${gap + 1} of ${gaps}` : ""} in ${Math.max(1, Math.round(took.total))} ms`]));
+    mine(papers), read === "seeds" ? " near those whose like you want" : "", `${where} in ${Math.max(1, Math.round(took.total))} ms`]));
   if (papers.length && !shown.length && !hidden) {
     $("cards").replaceChildren(el("li", { class: "none" }, "None of these papers passes the filters above."));
   }
@@ -206,5 +207,5 @@ export function setUpResults(given, form) {
   });
 }
 
-/** "for gap 2", as buttons say it; "" in a text without gaps. */
-export const forGap = () => (gapInFocus() ? ` for gap ${state.focus + 1}` : "");
+/** "for gap 2", or "for suggestion 1", as buttons say it; "" in a text without gaps. */
+export const forGap = () => (gapInFocus() ? ` for ${nameOf(gapInFocus())}` : "");

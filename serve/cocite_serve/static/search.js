@@ -5,7 +5,7 @@ import { $ } from "./dom.js";
 import { clearFieldErrors, fieldError, numbersFit } from "./fields.js";
 import { hasWords } from "./gaps.js";
 import { busy, problem, show } from "./results.js";
-import { changed, citedIds, marksInForce, state } from "./state.js";
+import { changed, citedIds, gapInFocus, isSuggested, markedGaps, marksInForce, nameAmong, state } from "./state.js";
 
 const KEPT = 40;
 const MOST_LEFT_OUT = 500; // that a request may name
@@ -15,9 +15,18 @@ let running = null;
 const list = (text, separator) => text.split(separator).map((part) => part.trim()).filter(Boolean);
 const whole = (id) => ($(id).value.trim() === "" ? undefined : Number($(id).value));
 
+// A suggested sentence gets the mark of a gap, in what is sent alone.
+function passage() {
+  const { text } = state;
+  const gap = gapInFocus();
+  const marked = markedGaps();
+  if (!gap || !isSuggested(gap)) return { text, gap: Math.max(0, marked.indexOf(gap)) };
+  return { text: `${text.slice(0, gap.start)} [CIT]${text.slice(gap.start)}`, gap: marked.filter((one) => one.start < gap.start).length };
+}
+
 // Marked papers alone are enough to ask with: a text without words beside them is not sent.
 function fromForm() {
-  const request = hasWords(state.text) ? { text: state.text, gap: state.gaps.length ? state.focus : 0 } : {};
+  const request = hasWords(state.text) ? passage() : {};
   for (const [name, likes] of [["like", true], ["dislike", false]]) {
     const ids = marksInForce().filter((one) => one.likes === likes).map((one) => one.id);
     if (ids.length) request[name] = ids;
@@ -60,6 +69,8 @@ export async function find() {
   if (!numbersFit()) return false;
   const mine = new AbortController();
   const request = fromForm();
+  const gap = gapInFocus();
+  const suggestion = gap && isSuggested(gap) ? nameAmong(gap) : "";
   let told = true;
   running = mine;
   busy(true);
@@ -67,6 +78,7 @@ export async function find() {
     const answer = await answerTo(request, mine.signal);
     if (running !== mine) return false;
     state.request = request;
+    state.suggestion = suggestion;
     state.answer = answer;
     for (const { id } of answer.papers) {
       if (answer.interleaved) state.tokens.set(id, answer.interleaved);

@@ -3,11 +3,12 @@
 import { $, copyText, el, toast } from "./dom.js";
 import { focusGap, replace } from "./editor.js";
 import { linkTo } from "./marks.js";
-import { state, when } from "./state.js";
+import { gapInFocus, markedGaps, state, when } from "./state.js";
 
 const MOST = 8_000; // characters of the part behind the #: mail and chats cut longer addresses
 
-const address = () => linkTo([["text", state.text], ...(state.focus ? [["gap", String(state.focus + 1)]] : [])]);
+const gapNumber = () => markedGaps().indexOf(gapInFocus()) + 1;
+const address = () => linkTo([["text", state.text], ...(gapNumber() > 1 ? [["gap", String(gapNumber())]] : [])]);
 const lengthOf = (link) => link.length - link.indexOf("#") - 1;
 
 function paint() {
@@ -34,7 +35,7 @@ async function copy() {
 function put(text, gap) {
   $("linked").hidden = true;
   replace(0, $("text").value.length, text); // as typing does, so that undo brings the text before it back
-  if (gap > 0) focusGap(Math.min(gap, state.gaps.length) - 1);
+  if (gap > 0) focusGap(state.gaps.indexOf(markedGaps()[Math.min(gap, markedGaps().length) - 1]));
   toast("The text of the link: press Find papers to search with it");
 }
 

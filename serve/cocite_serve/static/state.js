@@ -10,13 +10,17 @@
  */
 export const state = {
   text: "",
-  /** @type {import("./gaps.js").Gap[]} */
+  /** @type {import("./sentences.js").Suggested[]} Sentences that seem to need a citation, those too that the text has no more. */
+  suggested: [],
+  /** @type {import("./gaps.js").Gap[]} Of the text, and of the suggested sentences that it has, in their order. */
   gaps: [],
   /** The gap in focus, by its place in `gaps`. */
   focus: 0,
   /** The answer that the cards show, and what was asked for it. */
   answer: null,
   request: null,
+  /** Of which suggestion the answer is, as "suggestion 1 of 2"; of a gap or a text "". */
+  suggestion: "",
   /** The papers of the answer whose cards stand on the page, in their order. */
   shown: [],
   /** @type {Chosen[]} */
@@ -55,6 +59,20 @@ export function when(events, run) {
 
 /** The gap in focus; undefined in a text without gaps. */
 export const gapInFocus = () => state.gaps[state.focus];
+
+/** Whether a gap is the end of a suggested sentence: no mark of the author stands there. */
+export const isSuggested = (gap) => gap.probability !== undefined;
+
+/** The gaps that the author marked. */
+export const markedGaps = () => state.gaps.filter((gap) => !isSuggested(gap));
+
+const alike = (gap) => state.gaps.filter((one) => isSuggested(one) === isSuggested(gap));
+
+/** What a gap is called: "gap 2", or "suggestion 1". */
+export const nameOf = (gap) => `${isSuggested(gap) ? "suggestion" : "gap"} ${alike(gap).indexOf(gap) + 1}`;
+
+/** What it is called among the others: "suggestion 1 of 2". */
+export const nameAmong = (gap) => `${nameOf(gap)} of ${alike(gap).length}`;
 
 /** Papers chosen for a gap; null: for the text as a whole. @param {number | null} gap */
 export const chosenFor = (gap) => state.chosen.filter((one) => one.gap === gap);

@@ -6,7 +6,7 @@ import { inPageWords } from "./fields.js";
 import { aboutFile } from "./file_text.js";
 import { problem } from "./results.js";
 import { taken } from "./search.js";
-import { changed, chosenFor, state, when } from "./state.js";
+import { changed, chosenFor, markedGaps, state, when } from "./state.js";
 import { choice } from "./storage.js";
 import { STYLES, styleOptions } from "./styles.js";
 
@@ -23,7 +23,7 @@ let running = false;
 
 const wordsOf = (text) => new Set(text.toLowerCase().match(/\p{L}{2,}/gu));
 const around = ({ start, end }) => ({ before: state.text.slice(Math.max(0, start - AROUND), start), after: state.text.slice(end, end + AROUND) });
-const placeOf = ({ id }) => state.gaps.findIndex((gap) => gap.id === id);
+const placeOf = ({ id }) => markedGaps().findIndex((gap) => gap.id === id);
 
 /** Whether the text is still that of the file: at least half of its words are there. */
 function isOfFile() {
@@ -80,7 +80,7 @@ function fillAgain(earlier) {
  */
 export function takeWord(file, count = 0, earlier = []) {
   fail("");
-  const gaps = count === state.gaps.length ? state.gaps.map((gap) => ({ id: gap.id, ...around(gap) })) : [];
+  const gaps = count === markedGaps().length ? markedGaps().map((gap) => ({ id: gap.id, ...around(gap) })) : [];
   word = file && count ? { ...file, words: wordsOf(state.text), gaps } : null;
   if (word) fillAgain(earlier);
   changed("draft");
@@ -97,8 +97,8 @@ function follow() {
       from = place + 1;
       return;
     }
-    const next = word.gaps.slice(at + 1).map(placeOf).find((one) => one >= 0) ?? state.gaps.length;
-    const again = state.gaps.slice(from, next).find((one) => !known.has(one.id) && isSame(gap, around(one)));
+    const next = word.gaps.slice(at + 1).map(placeOf).find((one) => one >= 0) ?? markedGaps().length;
+    const again = markedGaps().slice(from, next).find((one) => !known.has(one.id) && isSame(gap, around(one)));
     if (!again) return;
     if (state.filled.has(gap.id)) state.filled.set(again.id, state.filled.get(gap.id)); // redo fills it again
     known.add(again.id);

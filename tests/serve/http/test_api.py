@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 from helpers.api_backend import InProcess, client
+from helpers.sure_classifier import sure_model
 from starlette.testclient import TestClient
 
 from cocite.pipeline.options import Options
@@ -172,6 +173,16 @@ def test_health_and_version_name_the_registered_model(backend: InProcess) -> Non
     version = client(backend).get("/v1/version").json()
     assert version["registered"] == expected
     assert (version["year_from"], version["year_to"]) == backend.papers.years
+
+
+def test_the_version_says_whether_sentences_that_need_a_citation_are_known(
+    backend: InProcess, tmp_path: Path
+) -> None:
+    assert client(backend).get("/v1/version").json()["suggests"] is False
+    backend.model = tmp_path
+    assert client(backend).get("/v1/version").json()["suggests"] is False
+    sure_model(tmp_path)
+    assert client(backend).get("/v1/version").json()["suggests"] is True
 
 
 def test_an_id_may_hold_slashes(backend: InProcess) -> None:

@@ -108,6 +108,7 @@ def test_the_text_of_a_draft_comes_back(backend: InProcess) -> None:
         "text": "# BLEU\n\nWords [@?] and [@v].",
         "cited": [{"key": "v", "title": "", "id": None}],
         "usually_cited_together": [],
+        "suggestions": [],
         "warnings": [],
     }
     pdf = pdf_file([[(10, "Words are split into sub-"), (10, "word units [CIT].")]])
@@ -302,9 +303,28 @@ def test_sentences_that_need_a_citation_are_answered_as_gaps(backend: InProcess,
     assert (unasked["suggestions"], unasked["suggestion_quality"]) == (0, None)
 
 
-def test_what_is_refused_of_suggestions(backend: InProcess, tmp_path: Path) -> None:
+def test_the_text_of_a_draft_comes_with_sentences_that_need_a_citation(
+    backend: InProcess, tmp_path: Path
+) -> None:
+    backend.model = sure_model(tmp_path / "model")
+    body = {
+        "files": sent({"a.tex": f"\\section{{Words}}\nTrees \\cite{{v}}.\n\\emph{{We}} {NEEDY[3:]}"}),
+        "suggest": 3,
+    }
+    told = served(backend).post("/v1/draft/text", json=body).json()
+    [one] = told["suggestions"]
+    assert (one["file"], one["line"], one["sentence"]) == ("a.tex", 3, NEEDY.strip())
+    assert one["probability"] == pytest.approx(0.731, abs=1e-3)
+    assert told["gaps"] == 0
+    assert served(backend).post("/v1/draft/text", json=body | {"suggest": 0}).json() == told | {
+        "suggestions": []
+    }
+
+
+@pytest.mark.parametrize("path", ["/v1/draft", "/v1/draft/text"])
+def test_what_is_refused_of_suggestions(backend: InProcess, tmp_path: Path, path: str) -> None:
     def refused(suggest: int) -> str:
-        answer = served(backend).post("/v1/draft", json={"files": sent({"a.txt": NEEDY}), "suggest": suggest})
+        answer = served(backend).post(path, json={"files": sent({"a.txt": NEEDY}), "suggest": suggest})
         assert answer.status_code == 422
         return str(answer.json()["error"]).rstrip(".")
 
