@@ -1,10 +1,11 @@
-"""Whole drafts at a real endpoint without Ray: a project, a Word file and a zip."""
+"""Whole drafts at a real endpoint: a project, a Word file and a zip, line by line, and nothing of them is kept."""
 
 from __future__ import annotations
 
 import base64
 import io
 import json
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from helpers.endpoint import Running, serving
 
 pytestmark = pytest.mark.integration
 
+GAPS = 100
 SECRET = "subword units of a secret kind"
 MAIN = rf"""\documentclass{{article}}
 \begin{{document}}
@@ -62,7 +64,30 @@ def test_a_project_a_word_file_and_a_zip(running: tuple[Running, Path]) -> None:
     document.save(buffer)
     head, gap, _ = ask(url, {"name": "a.docx", "base64": base64.b64encode(buffer.getvalue()).decode()})
     assert (head["form"], gap["cite"][0]) == ("docx", "sennrich2016neural")
-    kept = [
-        path for path in folder.rglob("*") if path.is_file() and SECRET in path.read_text(errors="replace")
-    ]
-    assert kept == []
+    assert holding(folder, SECRET) == []
+
+
+def holding(folder: Path, words: str) -> list[Path]:
+    """The files of a folder that hold some words."""
+    files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    return [path for path in files if words.encode() in path.read_bytes()]
+
+
+def test_each_line_comes_when_it_is_done(running: tuple[Running, Path]) -> None:
+    url = running[0].url
+    sentences = [f"Rare words of the kind {number} are split into subwords [CIT]." for number in range(GAPS)]
+    request = {"files": [{"name": "a.md", "text": "\n\n".join(sentences)}], "depth": 300}
+    body = {"context": sentences[0], "depth": 300}
+    alone = min(
+        httpx.post(f"{url}/v1/recommend", json=body, timeout=300).elapsed.total_seconds() for _ in range(3)
+    )
+    with httpx.stream("POST", f"{url}/v1/draft", json=request, timeout=300) as answer:
+        came = [(json.loads(line)["kind"], time.monotonic()) for line in answer.iter_lines()]
+    assert [kind for kind, _ in came] == ["draft", *["gap"] * GAPS, "end"]
+    # Were the lines kept until the last was there, all of them would come within the time of reading them.
+    assert came[-1][1] - came[0][1] > 10 * alone
+    assert came[-1][1] - came[1][1] > 10 * alone
+    with httpx.stream("POST", f"{url}/v1/draft", json=request, timeout=300) as answer:
+        assert json.loads(next(answer.iter_lines()))["gaps"] == GAPS
+    # Who leaves after the first line keeps nobody waiting.
+    assert httpx.post(f"{url}/v1/recommend", json=body, timeout=max(15, 30 * alone)).status_code == 200
