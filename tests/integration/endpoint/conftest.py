@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,11 +28,19 @@ def metrics_port() -> int:
 
 
 @pytest.fixture(scope="package")
-def endpoint(
-    starter_index: Path, metrics_port: int, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Running]:
+def endpoint_files() -> Iterator[Path]:
+    """The folder of all that `endpoint` writes, Ray's session with its logs among it."""
+    # The names of Ray's sockets are as long as a system allows, so that a folder of pytest's has no room for them.
+    with tempfile.TemporaryDirectory(prefix="ct-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="package")
+def endpoint(starter_index: Path, metrics_port: int, endpoint_files: Path) -> Iterator[Running]:
     """`cocite serve`, with room for few waiting requests so that a test can fill it."""
-    log = tmp_path_factory.mktemp("endpoint") / "log.txt"
+    log = endpoint_files / "log.txt"
     few = ("--set", "retriever.max_ongoing_requests=1", "--set", "retriever.max_queued_requests=2")
-    with serving(None, starter_index, log, *few, "--metrics-port", str(metrics_port)) as running:
+    logs = ("--set", f"logs.folder={endpoint_files / 'logs'}", "--metrics-port", str(metrics_port))
+    own = {"TMPDIR": str(endpoint_files)}
+    with serving(None, starter_index, log, *few, *logs, environment=own) as running:
         yield running

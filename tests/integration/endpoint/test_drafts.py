@@ -91,3 +91,17 @@ def test_each_line_comes_when_it_is_done(running: tuple[Running, Path]) -> None:
         assert json.loads(next(answer.iter_lines()))["gaps"] == GAPS
     # Who leaves after the first line keeps nobody waiting.
     assert httpx.post(f"{url}/v1/recommend", json=body, timeout=max(15, 30 * alone)).status_code == 200
+
+
+def test_ray_serve_keeps_nothing_of_a_draft(endpoint: Running, endpoint_files: Path) -> None:
+    head, gap, end = ask(endpoint.url, {"name": "main.tex", "text": MAIN}, {"name": "refs.bib", "text": REFS})
+    assert (head["gaps"], gap["cite"][0], end["answered"]) == (1, "sennrich2016neural", 1)
+    with httpx.Client(base_url=endpoint.url, timeout=300) as client:
+        wrong = client.post("/v1/draft", json={"files": [{"name": SECRET, "text": MAIN}], "top_k": 0})
+        assert wrong.status_code == 422
+    deadline = time.monotonic() + 120
+    # The logs of Ray Serve, and of Ray around them, tell of the request.
+    while not (told := holding(endpoint_files, "/v1/draft")) and time.monotonic() < deadline:
+        time.sleep(0.5)
+    assert any("serve" in path.parts for path in told)
+    assert holding(endpoint_files, SECRET) == []
