@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import shutil
+import subprocess
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +16,7 @@ from docx.shared import Pt
 from helpers.answered_gaps import answered
 from helpers.reference_styles import BIBLIOGRAPHY, style_of
 from helpers.word_files import add_notes, add_runs, field_xml, saved, zotero
+from pypdf import PdfReader
 
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.starter import starter_corpus
@@ -102,6 +106,29 @@ def test_everything_else_stays(paper: Any) -> None:
         "",
         ", as",
     ]
+
+
+SOFFICE = shutil.which("soffice")
+
+
+@pytest.mark.skipif(SOFFICE is None, reason="LibreOffice (libreoffice-writer-nogui) is not installed")
+def test_libreoffice_reads_what_was_written(paper: Any, tmp_path: Path) -> None:
+    done, _ = completed(saved(paper), [ATTENTION, BLEU, BLEU, ATTENTION])
+    (tmp_path / "a.docx").write_bytes(done.document)
+    # A profile of its own: another LibreOffice of the user would take the files, and end at once.
+    command = [SOFFICE, f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}", "--headless"]
+    for form in ("txt:Text", "pdf"):
+        convert = ["--convert-to", form, "--outdir", tmp_path, tmp_path / "a.docx"]
+        subprocess.run([*command, *convert], check=True, capture_output=True, timeout=300)
+    text = (tmp_path / "a.txt").read_text("utf-8-sig").splitlines()
+    assert text[2].startswith("Attention replaced recurrence (Vaswani et al., 2017), as")
+    assert text[3:6] == ["BLEU (see Papineni et al., 2002)", "References", "Ott, A. (2001) Trees."]
+    assert [line.partition(" (")[0] for line in text[6:8]] == ["Vaswani, A. et al.", "Papineni, K. et al."]
+    page = "".join(one.extract_text() for one in PdfReader(tmp_path / "a.pdf").pages)
+    assert "Beam search (Vaswani et al., 2017)." in page
+    # The equation is drawn by LibreOffice Math, a package of its own (libreoffice-math-nogui).
+    if (Path(str(SOFFICE)).resolve().parent / "libsmlo.so").exists():
+        assert "a=b[?]" in page.replace(" ", "")
 
 
 def test_the_difference_by_paragraphs(paper: Any) -> None:
