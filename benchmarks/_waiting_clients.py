@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -25,12 +26,14 @@ class Answer:
         model: version of the model that answered; empty where none is named.
         index: version of the index, likewise.
         error: what went wrong; empty where nothing did.
+        at: when it came, by ``time.perf_counter``.
     """
 
     status: int
     model: str = ""
     index: str = ""
     error: str = ""
+    at: float = field(default_factory=time.perf_counter)
 
 
 @dataclass

@@ -6,8 +6,9 @@ The model is all-MiniLM-L6-v2 with a head of random weights, registered in an ML
 Every fourth release is broken, in turn: weights that are no numbers; weights that were never trained; a damaged index;
 a reranker that is stopped while it answers the canary; a model of ten times as many layers. The others are a model
 whose weights differ by some ten-thousandths, and an index without one paper. Eight clients ask, and pause after each
-answer. One line for each release: the seconds until it was served or refused, the answers, those that were no 200, and
-how many the release itself gave. The last line says of how many releases the outcome was the expected one.
+answer. One line for each release: the seconds until it was served or refused, the answers, those that were no 200, how
+many the release itself gave, and of a broken one the seconds from the first of these until it was refused. The last
+line says of how many releases the outcome was the expected one.
 """
 
 from __future__ import annotations
@@ -110,12 +111,14 @@ def rollouts(options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
                 )
                 before, begin = len(load.answers), time.perf_counter()
                 outcome, version = releases.roll_out(kind, process, load)
+                end, answers = time.perf_counter(), load.answers[before:]
                 row = {
                     "release": kind,
                     "expected": "refused" if kind in BROKEN else "served",
                     "outcome": outcome,
-                    "s": round(time.perf_counter() - begin, 1),
-                    **columns(load.answers[before:], version),
+                    "s": round(end - begin, 1),
+                    **columns(answers, version),
+                    "canary s": canary_s(answers, version, end) if kind in BROKEN else None,
                 }
                 print(json.dumps(row), flush=True)
                 rows.append(row)
@@ -133,6 +136,18 @@ def columns(answers: list[Answer], version: str) -> dict[str, int]:
         "not 200": sum(answer.status != 200 for answer in answers),
         "by it": sum(version in (answer.model, answer.index) for answer in answers),
     }
+
+
+def canary_s(answers: list[Answer], version: str, refused: float) -> float | None:
+    """Seconds from a release's first answer until it was refused; None: it answered nobody.
+
+    Args:
+        answers: of all clients.
+        version: of its model or index.
+        refused: when ``GET /v1/version`` told of it, by ``time.perf_counter``.
+    """
+    first = min((answer.at for answer in answers if version in (answer.model, answer.index)), default=None)
+    return None if first is None else round(refused - first, 1)
 
 
 class Releases:

@@ -13,7 +13,8 @@ import pytest
 
 pytest.importorskip("benchmarks.serve_cases", reason="run from a checkout")
 
-from benchmarks import serve_latency, serve_slow_bodies
+from benchmarks import serve_latency, serve_rollouts, serve_slow_bodies
+from benchmarks._waiting_clients import Answer
 from benchmarks.serve_cases import counted
 from benchmarks.serve_slow_bodies import slow_clients
 from benchmarks.serving import by_kind
@@ -96,3 +97,10 @@ def test_rows_of_latencies_say_how_many_queries_a_block_has(
     result = json.loads(file.read_text())
     assert [(row["block"], row["clients"]) for row in result["lines"]] == [(16, 1), (16, 2)] * 2
     assert "--set retriever.block=16" in result["command"]
+
+
+def test_a_broken_releases_canary_lasts_from_its_first_answer_until_it_is_refused() -> None:
+    answers = [Answer(200, model="new", index="1", at=at) for at in (12.0, 11.0)]
+    answers.append(Answer(200, model="old", index="1", at=10.0))
+    assert serve_rollouts.canary_s(answers, "new", refused=15.25) == 4.2
+    assert serve_rollouts.canary_s(answers, "other", refused=15.25) is None

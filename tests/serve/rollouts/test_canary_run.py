@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from cocite_serve.replicas.canary import Tally
-from cocite_serve.rollouts.canary_run import run_canary
+from cocite_serve.rollouts.canary_run import TICK_S, run_canary
 from cocite_serve.rollouts.errors import RolledBackError, RolloutError
+from cocite_serve.rollouts.rollout import REPLY_S
 from cocite_serve.settings import RolloutSettings
 
 Counted = list[tuple[Tally, Tally]]
@@ -62,6 +64,35 @@ def test_where_clients_ask_no_golden_query_is_asked() -> None:
     with pytest.raises(RolledBackError, match="2 of 5 requests failed, and 0 of 9"):
         run(trial, counted, canary_s=600)
     assert trial.asked == 0
+
+
+@pytest.mark.parametrize("reply_s", [0.0, 1.0])
+def test_it_is_rolled_back_within_the_stated_seconds_of_the_second_failure(reply_s: float) -> None:
+    """Failures come between two looks, the gateways take ``reply_s`` to say so, and a golden query hangs meanwhile."""
+    on_trial, failed, hung = Tally(), list[float](), threading.Event()
+
+    class Hanging(Trial):
+        def ask_both(self, tallies: tuple[Tally, Tally], seconds: float) -> None:
+            hung.wait(20)
+
+    def fail() -> None:
+        on_trial.add(None)
+        failed.append(time.monotonic())
+
+    def counted() -> Counted:
+        found = [(Tally(on_trial.requests, on_trial.errors), Tally(90))]
+        time.sleep(reply_s)
+        return found
+
+    timers = [threading.Timer(after, fail) for after in (1.2, 1.7)]
+    for timer in timers:
+        timer.start()
+    with pytest.raises(RolledBackError, match="2 of 2 requests failed, and 0 of 90"):
+        run(Hanging(None), counted, canary_s=600)
+    took = time.monotonic() - failed[1]
+    hung.set()
+    # They answer within REPLY_S, or are asked again; here a look may just have begun when the second one fails.
+    assert took <= TICK_S + 2 * reply_s + 1 <= TICK_S + REPLY_S + 1
 
 
 def test_nothing_is_asked_once_it_is_over() -> None:
