@@ -38,7 +38,8 @@ def cocitation(
     baselines: Annotated[
         str,
         typer.Option(
-            help="all, none, or some of bm25,w2v,d2v,hd2v,dacr,scibert,specter, and names or folders of encoders."
+            help="all, none, or some of bm25,w2v,d2v,hd2v,dacr,scibert,specter, and names or folders of encoders, as "
+            "ENCODER or ENCODER=LABEL."
         ),
     ] = "all",
     reads: Annotated[

@@ -48,7 +48,8 @@ def reproduce(
         list[str] | None,
         typer.Option(
             help="Pretrained encoder that rerankers start from, a name or a folder [default: toy and small: a BERT "
-            "that is pretrained on the corpus; paper: SciBERT]. Repeated, nogueira and hatten compare them in Table 3.",
+            "that is pretrained on the corpus; paper: SciBERT], and a baseline of mp-bert4cr. Repeated, nogueira, "
+            "hatten and mp-bert4cr compare them in Table 3.",
         ),
     ] = None,
     settings: Annotated[

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from cocite.evaluation.report import Report, Table
 from cocite.systems.baselines.doc2vec import Doc2VecSettings
 from cocite.systems.baselines.hyperdoc2vec import HyperDoc2VecSettings
+from cocite.systems.baselines.pooled_transformer import HUB
 from cocite.systems.baselines.train import MP_BERT4CR, BaselineSettings
 from cocite.systems.baselines.word2vec import Word2VecSettings
 from cocite.systems.mp_bert4cr.recipe import NONE
 from cocite_jobs.reproduction.corpus_exhibit import corpus_exhibit
 from cocite_jobs.reproduction.plan import Exhibit, Plan, Setup, Size, Training
 from cocite_jobs.reproduction.recipe_settings import changed_recipe
+from cocite_jobs.reproduction.rerankers import further_folders
 from cocite_jobs.reproduction.training_step import overrides_of, recipe_training
 from cocite_jobs.tables.cocitation import cocitation_tables
 from cocite_jobs.tables.cocitation_systems import ModelFolder
@@ -48,7 +51,7 @@ BASELINES: Mapping[Size, tuple[str, ...]] = {
     "paper": ("bm25", *MP_BERT4CR),
 }
 FINE_TUNED = "bi-encoder"
-"""The named encoder, fine-tuned on the corpus' citations: the artifact in the model folder."""
+"""An encoder that was named, fine-tuned on the corpus' citations: the artifact in a model folder of its own."""
 TINY_BI_ENCODER = (
     *("texts.max_tokens=32", "texts.dev_queries=20", "dev_candidates=50", "training.precision=fp32"),
     *("training.batch=16", "training.steps=2", "training.checkpoint_every=1"),
@@ -61,12 +64,21 @@ TOY_BASELINES = BaselineSettings(
 IMPOSSIBLE = {
     "Table 2": "It has settings and no results: the recipes mp-bert4cr and mp-bert4cr-pretraining have them.",
     "SciBERT and Specter in Table 3": (
-        "Their weights do not come with cocite: --encoder adds one, by name or folder, as it is and fine-tuned."
+        "Their weights do not come with cocite: --encoder, which may be repeated, adds encoders by name or folder, as "
+        "they are and fine-tuned."
     ),
 }
 ROWS = {**VARIANTS, **CONTROL_VARIANTS}
 """The paper's variants, then words only and no co-cited positives, which the paper does not have."""
-NAMES_OF_PAPER = {"Word2Vec": "W2V", "Doc2Vec": "D2V", "HyperDoc2Vec": "HD2V", "DACR": "DACR"}
+NAMES_OF_PAPER = {
+    "Word2Vec": "W2V",
+    "Doc2Vec": "D2V",
+    "HyperDoc2Vec": "HD2V",
+    "DACR": "DACR",
+    f"{HUB['scibert']} fine-tuned": "SciBERT",
+    f"{HUB['specter']} fine-tuned": "Specter",
+}
+"""Our names of baselines -> the paper's, which fine-tunes its encoders."""
 
 
 def plan(setup: Setup) -> Plan:
@@ -74,9 +86,7 @@ def plan(setup: Setup) -> Plan:
     _, _, pretraining = RECIPES[setup.size]
     trainings = [] if pretraining == NONE else [recipe_training("pretraining", pretraining, weight=5)]
     trainings += [_variant(name) for name in ROWS]
-    if setup.encoder is not None:
-        changes = [f"encoder={setup.encoder}", *(TINY_BI_ENCODER if setup.size == "toy" else ())]
-        trainings.append(recipe_training(FINE_TUNED, "bi-encoder", changes))
+    trainings += _fine_tunings(setup)
     needs = tuple(training.name for training in trainings)
     measured = _Measured()
     why_not = "" if len(setup.corpus.contexts) else "The corpus has no citation contexts."
@@ -136,6 +146,25 @@ def _variant(name: str) -> Training:
     return Training(name, (f"model/{FOLDER}/{name}/{KIND}",), train, kind=KIND, load=load)
 
 
+def _fine_tuned(setup: Setup) -> dict[str, Path]:
+    """Each encoder that is named -> the model folder in which it is fine-tuned; the first one's is the main one."""
+    return dict.fromkeys(setup.encoders[:1], setup.model) | further_folders(setup)
+
+
+def _fine_tunings(setup: Setup) -> list[Training]:
+    changes = TINY_BI_ENCODER if setup.size == "toy" else ()
+    return [
+        recipe_training(
+            FINE_TUNED if folder == setup.model else f"{FINE_TUNED} of {encoder}",
+            "bi-encoder",
+            changes,
+            own=[f"encoder={encoder}"],
+            to=str(folder.relative_to(setup.folder)),
+        )
+        for encoder, folder in _fine_tuned(setup).items()
+    ]
+
+
 def _changed(setup: Setup, kind: str, minutes: float | None) -> tuple[str, list[str]]:
     """The recipe of fine-tuning or of pretraining, with its overrides."""
     finetuning, changes, pretraining = RECIPES[setup.size]
@@ -176,8 +205,12 @@ def _measure(setup: Setup) -> Report:
 
 
 def _baselines(setup: Setup) -> tuple[str, ...]:
-    encoders = () if setup.encoder is None else (setup.encoder, str(setup.model / FINE_TUNED))
-    return (*BASELINES[setup.size], *encoders)
+    """The baselines of the size, then each encoder as it is and fine-tuned, in rows that are called by its name."""
+    rows = list(BASELINES[setup.size])
+    for encoder, folder in _fine_tuned(setup).items():
+        rows += [f"{encoder}={encoder}" if Path(encoder).is_dir() else encoder]
+        rows += [f"{folder / FINE_TUNED}={encoder} fine-tuned"]
+    return tuple(rows)
 
 
 def _command(setup: Setup) -> str:

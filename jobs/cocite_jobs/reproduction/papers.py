@@ -10,7 +10,7 @@ from cocite_jobs.reproduction.plan import Plan, Setup
 from cocite_jobs.reproduction.recipe_settings import check_settings
 
 PAPERS = ("citeomatic", "nogueira", "hatten", "mp-bert4cr")
-COMPARE_ENCODERS = ("nogueira", "hatten")
+COMPARE_ENCODERS = ("nogueira", "hatten", "mp-bert4cr")
 """The papers of which a table has a row for each of several encoders."""
 
 
@@ -46,7 +46,7 @@ def plan_of(name: str, setup: Setup) -> Plan:
         raise InputError(
             f"{name} compares no encoders, and {len(setup.encoders)} are named",
             where="--encoder",
-            hint=f"name one; {' and '.join(COMPARE_ENCODERS)} take several",
+            hint=f"name one; {', '.join(COMPARE_ENCODERS[:-1])} and {COMPARE_ENCODERS[-1]} take several",
         )
     module: Any = importlib.import_module(f"cocite_jobs.reproduction.{name.replace('-', '_')}")
     plan: Plan = module.plan(setup)

@@ -29,7 +29,7 @@ class Setup:
         size: of models and samples.
         seed: of the trainings.
         encoder: name or folder of the pretrained encoder that rerankers start from; None: the size's own.
-        more_encoders: further ones, of each of which a paper that compares encoders trains a reranker too.
+        more_encoders: further ones; a paper that compares encoders trains a reranker, or a baseline, from each.
         sample: number of queries; None: the size's own.
         address: of a running Ray cluster, which trains; None: that of ``RAY_ADDRESS``, else this process trains.
         bars: of each step.

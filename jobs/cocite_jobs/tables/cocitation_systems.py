@@ -80,6 +80,21 @@ def parse_baselines(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))
 
 
+def parse_encoder(text: str) -> tuple[str, str]:
+    """Read ``ENCODER`` or ``ENCODER=LABEL``: a name or a folder, and the name of its row (empty: the encoder's own).
+
+    Example:
+        >>> parse_encoder("encoders/a/bi-encoder=SPECTER fine-tuned")
+        ('encoders/a/bi-encoder', 'SPECTER fine-tuned')
+        >>> parse_encoder("allenai/specter")
+        ('allenai/specter', '')
+    """
+    # A folder's own name may hold equals signs, and so may a label.
+    ends = [*(at for at, letter in enumerate(text) if letter == "="), len(text)]
+    end = max((end for end in ends if Path(text[:end]).is_dir()), default=ends[0])
+    return text[:end], text[end + 1 :]
+
+
 @dataclass(frozen=True)
 class MeasuredSystem:
     """A system to be measured: a row of the tables.
@@ -162,11 +177,13 @@ class CocitationSystems:
     def baselines(self, names: Sequence[str]) -> list[MeasuredSystem]:
         """The baselines of some names; of :data:`ALL_BASELINES`, encoders that cannot be downloaded are left out.
 
+        An encoder of another name or folder may have a label, as :func:`parse_encoder` reads it.
+
         Raises:
-            InputError: there is no such baseline.
+            InputError: there is no such baseline, or two rows have one name.
             NotFoundError: an encoder that was named cannot be downloaded.
         """
-        rows = []
+        rows: list[MeasuredSystem] = []
         for name in dict.fromkeys(names):
             if name == "bm25":
                 title = "BM25 (context+title)"
@@ -176,6 +193,7 @@ class CocitationSystems:
                 rows.append(MeasuredSystem(NAMES[name], name, "", narrow, wide))
             else:
                 rows += self._pooled(name, required=tuple(names) != ALL_BASELINES)
+        _refuse_duplicates(rows, "--baselines", "ENCODER=LABEL")
         return rows
 
     def _trained_opener(self, name: str, reads: Reads) -> Callable[[], Rank]:
@@ -190,7 +208,8 @@ class CocitationSystems:
 
         return opened
 
-    def _pooled(self, name: str, *, required: bool) -> list[MeasuredSystem]:
+    def _pooled(self, text: str, *, required: bool) -> list[MeasuredSystem]:
+        name, label = parse_encoder(text)
         known = [*ALL_BASELINES, "none", "all"]
         if "/" not in name and name not in HUB and not Path(name).is_dir():
             raise InputError(
@@ -209,7 +228,7 @@ class CocitationSystems:
         def opened() -> Rank:
             return self._dense(encoder).search
 
-        return [MeasuredSystem(encoder.name, name, "", opened, self._widened(opened))]
+        return [MeasuredSystem(label or encoder.name, text, "", opened, self._widened(opened))]
 
     def _bm25(self) -> Rank:
         return Bm25Baseline(self.index if self.saved is not None else self._words).search
@@ -242,13 +261,7 @@ class CocitationSystems:
                 label = model.label or (model.folder.resolve().name if len(models) > 1 else "")
                 title = f"{label}: {name}" if label and len(chosen) > 1 else label or name
                 rows.append(MeasuredSystem(title, name, label, self._opener(model.folder, name, encoders)))
-        duplicates = {row.name for row in rows if [other.name for other in rows].count(row.name) > 1}
-        if duplicates:
-            raise InputError(
-                f"two rows are called {sorted(duplicates)[0]!r}",
-                where="--model",
-                hint="label them: FOLDER=LABEL",
-            )
+        _refuse_duplicates(rows, "--model", "FOLDER=LABEL")
         return rows
 
     def _require(self, model: ModelFolder, name: str, encoders: list[str]) -> None:
@@ -293,3 +306,10 @@ def _load_encoder(folder: Path, name: str) -> Encoder:
     if encoder is None:
         raise InputError(f"holds no {name}", where=str(folder))
     return encoder
+
+
+def _refuse_duplicates(rows: Sequence[MeasuredSystem], where: str, form: str) -> None:
+    """Refuse rows of one name: one would take the place of the other."""
+    names = [row.name for row in rows]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(f"two rows are called {name!r}", where=where, hint=f"label them: {form}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +10,12 @@ from pathlib import Path
 import pytest
 from helpers.tiny_bert import tiny_bert
 
+from cocite.manifests import read_manifest
 from cocite_jobs.reproduction.mp_bert4cr import plan
 from cocite_jobs.reproduction.plan import Setup
+from cocite_jobs.reproduction.published import published_numbers
 from cocite_jobs.reproduction.reproduce import Outcome, reproduce
+from cocite_jobs.reproduction.rerankers import further_folders
 from cocite_jobs.tables.cocitation_variants import CONTROL_VARIANTS, VARIANTS
 
 ROWS = [*VARIANTS, *CONTROL_VARIANTS]
@@ -40,21 +44,43 @@ def test_every_table_is_made(reproduced: Callable[[str], Outcome], toy_setup: Ca
 
 
 def test_an_encoder_is_a_baseline_and_the_papers_size_begins_with_pretraining(empty_setup: Setup) -> None:
-    made = plan(replace(empty_setup, size="paper", encoder="allenai/specter"))
-    assert [training.name for training in made.trainings] == ["pretraining", *ROWS, "bi-encoder"]
+    specter, scibert = "allenai/specter", "allenai/scibert_scivocab_uncased"
+    setup = replace(empty_setup, size="paper", encoder=specter, more_encoders=(scibert,))
+    made = plan(setup)
+    trainings = ["pretraining", *ROWS, "bi-encoder", f"bi-encoder of {scibert}"]
+    assert [training.name for training in made.trainings] == trainings
     assert made.trainings[0].artifacts == ("model/mp-bert4cr-pretraining",)
-    fine_tuned = empty_setup.model / "bi-encoder"
-    assert f"dacr,allenai/specter,{fine_tuned} " in made.exhibits[1].command
+    own = further_folders(setup)[scibert]
+    assert made.trainings[-1].artifacts == (f"{own.relative_to(setup.folder)}/bi-encoder",)
+    rows = {
+        specter: f"{setup.model / 'bi-encoder'}={specter} fine-tuned",
+        scibert: f"{own / 'bi-encoder'}={scibert} fine-tuned",
+    }
+    command = shlex.split(made.exhibits[1].command)
+    named = command[command.index("--baselines") + 1].split(",")
+    assert named[-4:] == [specter, rows[specter], scibert, rows[scibert]]
+    names = made.exhibits[1].names
+    assert names[f"{scibert} fine-tuned"] == "SciBERT"
+    assert names[f"{specter} fine-tuned + manuscript"] == "Specter"
+    assert {*names.values()} <= {number.row for number in published_numbers("mp-bert4cr")}
 
 
 @pytest.mark.integration
-def test_an_encoder_is_measured_as_it_is_and_fine_tuned(
+def test_encoders_are_measured_as_they_are_and_fine_tuned(
     toy_setup: Callable[[str], Setup], tmp_path: Path
 ) -> None:
-    encoder = tiny_bert(tmp_path / "bert", ["parsing", "graph", "neural"])
-    setup = replace(toy_setup("mp-bert4cr"), folder=tmp_path / "out", encoder=str(encoder))
-    outcome = reproduce("mp-bert4cr", setup, only=["table3"])
-    assert outcome.trained == [*ROWS, "bi-encoder"]
+    """Two of one folder's name, one after the other: the second is added to what the first left."""
+    words = [["parsing", "graph", "neural"], ["model", "trees"]]
+    first, second = (str(tiny_bert(tmp_path / f"{i}/bert", words[i], seed=i)) for i in range(2))
+    alone = replace(toy_setup("mp-bert4cr"), folder=tmp_path / "out", encoder=first)
+    assert reproduce("mp-bert4cr", alone, only=["table3"]).trained == [*ROWS, "bi-encoder"]
+    both = replace(alone, more_encoders=(second,))
+    outcome = reproduce("mp-bert4cr", both, only=["table3"])
+    assert outcome.trained == [f"bi-encoder of {second}"]
     [third] = [each.made.table for each in outcome.contents.shown if each.exhibit.id == "table3"]
-    names = {row[0].removesuffix(" + manuscript") for row in third.rows}
-    assert {"bert (local encoder)", "bi-encoder (local encoder)"} <= names
+    rows = [row[0].removesuffix(" + manuscript") for row in third.rows]
+    assert rows[4:8] == [first, f"{first} fine-tuned", second, f"{second} fine-tuned"]
+    folders = (both.model, further_folders(both)[second])
+    recipes = [read_manifest(folder / "bi-encoder").meta["recipe"] for folder in folders]
+    assert [recipe.pop("encoder") for recipe in recipes] == [first, second]
+    assert recipes[0] == recipes[1], "nothing else differs"

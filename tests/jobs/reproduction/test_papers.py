@@ -19,10 +19,11 @@ def test_a_paper_that_is_not_there_is_refused(empty_setup: Setup) -> None:
 
 def test_several_encoders_are_for_the_papers_that_compare_them(empty_setup: Setup) -> None:
     several = replace(empty_setup, encoder="a", more_encoders=("b",))
-    assert [plan_of(name, several).paper for name in ("nogueira", "hatten")] == ["nogueira", "hatten"]
+    for name in ("nogueira", "hatten", "mp-bert4cr"):
+        assert plan_of(name, several).paper == name
     with pytest.raises(
         InputError,
-        match=r"--encoder: citeomatic compares no encoders, and 2 are named \(name one; nogueira and hatten",
+        match=r"--encoder: citeomatic compares no encoders, and 2 are named \(name one; nogueira, hatten and mp-",
     ):
         plan_of("citeomatic", several)
     with pytest.raises(InputError, match="'a' is named twice"):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.tiny_bert import tiny_bert
 from helpers.topic_corpus import HashEncoder
 
 from cocite.artifacts import publish
@@ -80,6 +81,19 @@ def test_an_encoder_is_required_when_it_is_named_and_left_out_of_all(
 
 def test_a_baseline_that_is_named_twice_is_one_row(corpus: Corpus, tmp_path: Path) -> None:
     assert len(systems_of(corpus, tmp_path).baselines(["bm25", "w2v", "bm25"])) == 2
+
+
+def test_encoders_of_one_folders_name_need_labels(corpus: Corpus, tmp_path: Path) -> None:
+    first, second = (tiny_bert(tmp_path / f"a={i}" / "bert", ["parsing"], seed=i) for i in range(2))
+    systems = systems_of(corpus, tmp_path)
+    message = r"two rows are called 'bert \(local encoder\)' \(label them: ENCODER=LABEL"
+    with pytest.raises(InputError, match=message):
+        systems.baselines([str(first), str(second)])
+    rows = systems.baselines([str(first), f"{second}=x=1"])
+    assert [row.name for row in rows] == ["bert (local encoder)", "x=1"]
+    queries = tasks.local(corpus, "test", sample=5).queries
+    found = [row.open()(queries, 50).rows for row in rows]
+    assert not np.array_equal(*found), "each has its own weights"
 
 
 def test_bm25_ranks_alike_from_a_saved_index(corpus: Corpus, tmp_path: Path) -> None:
