@@ -60,18 +60,13 @@ class JsonLog:
         Raises:
             InputError: the folder cannot be written, or too many processes write into it.
         """
-        folder = make_folder(settings)
-        for number in range(PROCESSES):
-            lock = ExitStack()
-            try:
-                lock.enter_context(locked(folder / f".{name}-{number}.lock"))
-                return cls(folder / f"{name}-{number}.jsonl", settings, lock)
-            except BusyError:
-                continue
-            except OSError as error:
-                lock.close()
-                raise _unwritable(folder, error) from error
-        raise InputError(f"more than {PROCESSES} processes log here", where=str(folder))
+        number, lock = claim(settings, name)
+        path = settings.folder / f"{name}-{number}.jsonl"
+        try:
+            return cls(path, settings, lock)
+        except OSError as error:
+            lock.close()
+            raise _unwritable(settings.folder, error) from error
 
     def write(self, fields: dict[str, Any]) -> None:
         """Append a line: the time (UTC), then the fields. A disk that is full loses lines, and stops nothing."""
@@ -83,6 +78,38 @@ class JsonLog:
         """Close the file, and leave its name to another process."""
         self._handler.close()
         self._lock.close()
+
+
+def claim(settings: LogSettings, name: str) -> tuple[int, ExitStack]:
+    """The first number that no living process has for files of a name, and what holds it until it is closed.
+
+    Args:
+        settings: the folder, which is made where it is missing.
+        name: of the files.
+
+    Raises:
+        InputError: the folder cannot be written, or too many processes write into it.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     (first, lock), (second, other) = (claim(LogSettings(folder=folder), "keys") for _ in range(2))
+        ...     lock.close(), other.close()
+        (None, None)
+        >>> first, second
+        (0, 1)
+    """
+    folder = make_folder(settings)
+    for number in range(PROCESSES):
+        lock = ExitStack()
+        try:
+            lock.enter_context(locked(folder / f".{name}-{number}.lock"))
+            return number, lock
+        except BusyError:
+            continue
+        except OSError as error:
+            raise _unwritable(folder, error) from error
+    raise InputError(f"more than {PROCESSES} processes log here", where=str(folder))
 
 
 def open_or_warn(settings: LogSettings, name: str) -> JsonLog | None:

@@ -5,7 +5,7 @@ A module that FastAPI reads must not postpone its annotations: no ``from __futur
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any
 
 from fastapi import FastAPI
@@ -20,6 +20,7 @@ from cocite_serve.http.conversion import to_paper
 from cocite_serve.http.draft_paths import draft_router
 from cocite_serve.http.example_paths import example_router
 from cocite_serve.http.head import HeadAsGet
+from cocite_serve.http.key_counts import keeping
 from cocite_serve.http.keys import KeyRing, RequireKey, add_key_paths
 from cocite_serve.http.link_paths import link_router
 from cocite_serve.http.metrics import CountRequests, GatewayMetrics
@@ -64,11 +65,13 @@ def build_app(
         clicks: counts clicks on interleaved answers; None: there are none, so every token is unknown.
     """
     metrics = metrics or GatewayMetrics()
+    ring = KeyRing(settings.keys, settings.gateway.most)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         telling = asyncio.create_task(metrics.repeat(current))
-        yield
+        async with keeping(ring, settings.logs) if ring.is_on else nullcontext():
+            yield
         telling.cancel()
 
     app = FastAPI(
@@ -130,7 +133,6 @@ def build_app(
     async def paper(id: str) -> PaperOut:
         return to_paper(current().papers, id)
 
-    ring = KeyRing(settings.keys, settings.gateway.most)
     add_key_paths(app, ring)
     add_pages(app)
     problems.add_handlers(app, settings)

@@ -1,6 +1,7 @@
 """API keys: who may ask for what, and how often. Middleware of a gateway.
 
-Rates and quotas are counted in each gateway: with several, each lets its share pass. They begin anew with the gateway.
+Rates and quotas are counted in each gateway: with several, each lets its share pass. A rate begins anew with the
+gateway; what is used of a quota it keeps (:mod:`cocite_serve.http.key_counts`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import logging
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fastapi import FastAPI
@@ -23,7 +24,7 @@ from cocite.errors import CociteError
 from cocite_serve.http.openapi import refusals
 from cocite_serve.http.problem_body import problem
 from cocite_serve.http.request_context import context_of
-from cocite_serve.http.token_bucket import DailyQuota, TokenBucket
+from cocite_serve.http.token_bucket import DAY_S, DailyQuota, TokenBucket
 from cocite_serve.key_file import ApiKey, asks_for_keys, digest, keys_in_force, read_keys
 from cocite_serve.settings import KeySettings
 
@@ -50,7 +51,7 @@ class KeyUse(BaseModel):
     per_minute: float | None = Field(default=None, description="Requests a minute that it may send.")
     per_day: int | None = Field(default=None, description="Requests a day that it may send.")
     today: int = Field(
-        description="Requests since midnight (UTC) that this gateway let pass, since it was started."
+        description="Requests since midnight (UTC) that this gateway, and the one whose place it took, let pass."
     )
 
 
@@ -123,6 +124,16 @@ class KeyRing:
             )
             for each in self._allowances.values()
         ]
+
+    def counts(self) -> tuple[int, dict[str, int]]:
+        """The day, in days since 1970 (UTC), and the requests of each key in it that passed, by its name."""
+        used = {name: each.day.used for name, each in self._allowances.items()}
+        return int(self._clock() // DAY_S), used
+
+    def resume(self, day: int, used: Mapping[str, int]) -> None:
+        """Go on with the counts of a day, where it is today; of keys that are not in force any more, with none."""
+        for name, allowance in self._allowances.items():
+            allowance.day.resume(day, used.get(name, 0))
 
     def _look(self) -> None:
         """Take a changed file in; one that cannot be read changes nothing, and is told in the log."""

@@ -71,7 +71,16 @@ class DailyQuota:
     @property
     def used(self) -> int:
         """Requests that have passed today."""
-        return self._used if self._day == int(self._clock() // DAY_S) else 0
+        return self._used if self._day == self.day else 0
+
+    @property
+    def day(self) -> int:
+        """Today, in days since 1970 (UTC)."""
+        return int(self._clock() // DAY_S)
+
+    def resume(self, day: int, used: int) -> None:
+        """Go on with the requests that have passed on a day; where that is over, with none."""
+        self._day, self._used = day, used
 
     def take(self) -> float:
         """Count a request. Returns 0, or the seconds until midnight where it may not pass; then it is not counted."""

@@ -130,6 +130,21 @@ def test_gateways_share_a_keys_quota(backend: InProcess, file: Path) -> None:
     assert statuses == [200, 200, 200, 429]
 
 
+def test_a_gateway_that_is_started_anew_goes_on_with_the_days_counts(
+    backend: InProcess, file: Path, tmp_path: Path
+) -> None:
+    key, other = new_key(file, "web", per_day=3), new_key(file, "ops", per_day=3)
+    logs = {"folder": str(tmp_path / "logs")}
+    statuses = []
+    for _ in range(2):
+        with served(backend, file, logs=logs) as http:
+            statuses += [http.get("/v1/version", headers=bearer(key)).status_code for _ in range(2)]
+    assert statuses == [200, 200, 200, 429]
+    with served(backend, file, logs=logs) as http:
+        assert http.get("/v1/version", headers=bearer(other)).status_code == 200
+    assert [path.name for path in (tmp_path / "logs").glob("keys-*")] == ["keys-0.json"]
+
+
 def test_a_changed_file_is_seen_and_what_stays_keeps_its_counts(backend: InProcess, file: Path) -> None:
     old = new_key(file, "old", per_day=2)
     http = served(backend, file)
