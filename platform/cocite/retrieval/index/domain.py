@@ -76,17 +76,22 @@ def _weighed(collection: Collection, rarity: WordRarity, rows: NDArray[np.int64]
         yield weighed
 
 
-def fit_saved(collection: Collection, papers: Path, contexts: Path) -> dict[str, Any] | None:
-    """The limits of an index whose words are written, for the manifest of its version.
+def fit_words(collection: Collection, papers: Bm25Index, contexts: Bm25Index) -> dict[str, Any] | None:
+    """The limits of an index, for the manifest of its version.
 
     Args:
         collection: the papers, and whose contexts are known.
-        papers, contexts: the folders of the BM25 indexes, or of the words of all shards.
+        papers, contexts: their words.
     """
     documents = (len(collection), len(collection.context_papers))
-    words = {**load_group(papers, ("text",)), **load_group(contexts, ("contexts",))}
-    limits = fit_domain(collection, WordRarity(words["text"], words["contexts"], documents))
+    limits = fit_domain(collection, WordRarity(papers, contexts, documents))
     return None if limits is None else limits.model_dump(mode="json")
+
+
+def fit_saved(collection: Collection, papers: Path, contexts: Path) -> dict[str, Any] | None:
+    """As :func:`fit_words`, of the folders of BM25 indexes that are written."""
+    words = {**load_group(papers, ("text",)), **load_group(contexts, ("contexts",))}
+    return fit_words(collection, words["text"], words["contexts"])
 
 
 def are_unlike(

@@ -6,6 +6,7 @@ The parts of a stage need those of the stages before and none of their own. One 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +18,10 @@ import numpy as np
 from cocite.artifacts import seal
 from cocite.corpus.history import History
 from cocite.hard_links import add_links
+from cocite.manifests import read_json
+from cocite.retrieval.engines.bm25 import Bm25Index
+from cocite.retrieval.engines.bm25_files import load_indexes, load_vocabulary
+from cocite.retrieval.index.domain import DOMAIN, fit_words
 from cocite.retrieval.index.known_contexts import FOLDER as KNOWN
 from cocite.retrieval.index.known_contexts import KnownContexts
 from cocite.retrieval.index.name_tables import NameTables
@@ -50,6 +55,7 @@ from cocite.retrieval.index.shard_words import (
 )
 from cocite.retrieval.index.version_writer import NAMES
 
+LIMITS, LIMITS_FILE = "limits", "limits.json"
 ENCODE = "encode"
 """Beginning of the names of the parts that compute vectors, on a GPU where they see one."""
 Made = dict[str, Any]
@@ -101,7 +107,7 @@ def build_stages(inputs: ShardInputs) -> list[BuildStage]:
         >>> from cocite.retrieval.index.sharded_plan import ShardedPlan
         >>> inputs = ShardedPlan.of(starter_corpus(), shards=2).inputs(LocalFiles(Path("parts")))
         >>> [len(stage.parts) for stage in build_stages(inputs)]
-        [6, 2, 4, 4, 5, 2]
+        [6, 2, 4, 4, 6, 2]
     """
     shards, encoders = range(len(inputs.ranges)), list(inputs.encoder_ids)
 
@@ -147,6 +153,7 @@ def build_stages(inputs: ShardInputs) -> list[BuildStage]:
         ),
         BuildStage(
             (
+                part("limits", fit_limits),
                 *(part("weigh", weigh_words, CONTEXTS, n) for n in shards),
                 *(part("weigh", weigh_words, PAPERS, n) for n in shards),
                 part("total", total_words, ANCHORS),
@@ -155,7 +162,7 @@ def build_stages(inputs: ShardInputs) -> list[BuildStage]:
         ),
         BuildStage(
             tuple(part("finish", finish_shard, n) for n in shards),
-            spent=(COUNTS, STATISTICS, WEIGHED, SEARCHED),
+            spent=(COUNTS, STATISTICS, WEIGHED, SEARCHED, LIMITS),
         ),
     ]
 
@@ -179,8 +186,19 @@ def count_contexts(inputs: ShardInputs, number: int) -> None:
     cite_words(inputs, number)
 
 
+def fit_limits(inputs: ShardInputs) -> None:
+    """Fit the limits beyond which a text is unlike the index, which take the words of all shards."""
+    words: dict[str, Bm25Index] = {}
+    for group, name in ((PAPERS, "text"), (CONTEXTS, "contexts")):
+        vocabulary = load_vocabulary(inputs.files.read(f"{VOCABULARIES}/{group}"))
+        words |= load_indexes(inputs.files.read(f"{STATISTICS}/{group}"), (name,), vocabulary)
+    limits = fit_words(inputs.collection, words["text"], words["contexts"])
+    with inputs.files.write(LIMITS) as folder:
+        (folder / LIMITS_FILE).write_text(json.dumps(limits), encoding="utf-8")
+
+
 def finish_shard(inputs: ShardInputs, number: int) -> Made:
-    """Complete a shard; returns what the manifest of the version says of it."""
+    """Complete a shard; returns what the manifest of the version says of it, and the limits."""
     weigh_words(inputs, ANCHORS, number)
     part, kind = inputs.ranges[number], shard_kind(inputs)
     rows = slice(part.first, part.last)
@@ -202,6 +220,7 @@ def finish_shard(inputs: ShardInputs, number: int) -> Made:
     return {
         "shard": {**meta, "digest": digest},
         "vectors": dict.fromkeys(inputs.encoder_ids, kind),
+        DOMAIN: read_json(inputs.files.read(LIMITS) / LIMITS_FILE),
     }
 
 
@@ -209,10 +228,11 @@ def describe_shards(made: Sequence[Made]) -> dict[str, Any]:
     """What the manifest of a version says of its shards, from what the last stage gave.
 
     Example:
-        >>> describe_shards([{"shard": {"papers": 3}, "vectors": {"nnselect": "flat"}}])
-        {'shards': [{'papers': 3}], 'vectors': {'nnselect': 'flat'}}
+        >>> describe_shards([{"shard": {"papers": 3}, "vectors": {"nnselect": "flat"}, "domain": None}])
+        {'shards': [{'papers': 3}], 'vectors': {'nnselect': 'flat'}, 'domain': None}
     """
-    return {"shards": [one["shard"] for one in made], "vectors": made[0]["vectors"]}
+    first = made[0]
+    return {"shards": [one["shard"] for one in made], "vectors": first["vectors"], DOMAIN: first[DOMAIN]}
 
 
 def final_names(inputs: ShardInputs) -> list[str]:

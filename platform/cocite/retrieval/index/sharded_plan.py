@@ -16,10 +16,8 @@ from cocite.retrieval.engines.bm25_fields import Bm25Fields
 from cocite.retrieval.engines.vectors import check_kind
 from cocite.retrieval.index.collection import Collection
 from cocite.retrieval.index.documents import Advance, ignore_progress
-from cocite.retrieval.index.domain import DOMAIN, fit_saved
 from cocite.retrieval.index.part_files import PartFiles
 from cocite.retrieval.index.shard_inputs import ShardInputs
-from cocite.retrieval.index.shard_layout import CONTEXTS, PAPERS, WORDS
 from cocite.retrieval.index.shard_ranges import ShardRange, divide
 from cocite.retrieval.index.stored_corpus import link_corpus, read_bodies
 from cocite.retrieval.index.version_writer import describe
@@ -116,10 +114,4 @@ class ShardedPlan:
         link_corpus(self.collection.corpus, version / "corpus", bodies=read_bodies(self.encoders))
         described = write(version)
         contexts = sum(part.contexts for part in self.ranges)
-        words = version / WORDS
-        return {
-            **self.meta,
-            **described,
-            **describe(self.collection, version, contexts),
-            DOMAIN: fit_saved(self.collection, words / PAPERS, words / CONTEXTS),
-        }
+        return {**self.meta, **described, **describe(self.collection, version, contexts)}
