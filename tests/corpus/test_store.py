@@ -93,3 +93,20 @@ def test_many_rows_are_taken_in_several_chunks_and_none_in_one(tmp_path: Path) -
     assert column.to_pylist() == [("a", "b", "c", "d")[row] for row in rows]
     none = papers.taken("authors", rows[:0])
     assert (none.num_chunks, len(none), none.type) == (1, 0, papers.table.schema.field("authors").type)
+
+
+@pytest.mark.parametrize("in_memory", [0, 10**6])
+def test_lists_of_many_batches_are_those_of_the_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_memory: int
+) -> None:
+    monkeypatch.setattr("cocite.corpus.store.IN_MEMORY", in_memory)  # above it they lie in a file
+    contexts = make(tmp_path).contexts
+    rng = np.random.default_rng(3)
+    batches = [[rng.integers(0, 9, rng.integers(0, 4)).tolist() for _ in range(rows)] for rows in (50, 0, 30)]
+    column = pa.chunked_array([pa.array(rows, pa.list_(pa.int32())) for rows in batches])
+    contexts.table = pa.table({"cited": column})
+    expected = [row for rows in batches for row in rows]
+    for first, last in ((0, None), (0, 80), (10, 60), (50, 50), (79, 80)):
+        lists = contexts.lists("cited", first, last)
+        assert [lists[row].tolist() for row in range(len(lists))] == expected[first:last]
+        assert (lists.indptr.dtype, lists.indices.dtype) == (np.int64, np.int32)

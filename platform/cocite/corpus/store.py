@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from cocite.array_files import scratch_array
 from cocite.artifacts import check_sizes, load_array
 from cocite.corpus.csr import CSR
 from cocite.corpus.records import SPLITS, PaperRecord
@@ -42,6 +43,8 @@ WHOLE = "version_with_bodies"
 """Key of the manifest's description in a store whose body sentences were left out: the version of the whole store."""
 BATCH = 16384
 """Rows of every record batch but the last of an Arrow file, so that a row's batch is ``row // BATCH``."""
+IN_MEMORY = 64 * BATCH
+"""Rows whose lists are held in memory."""
 TAKEN = 4 * BATCH
 """Rows of a chunk of :meth:`ArrowFile.taken`."""
 
@@ -112,14 +115,27 @@ class ArrowFile:
             yield chunk.to_pylist()
 
     def lists(self, name: str, first: int = 0, last: int | None = None) -> CSR:
-        """A list<int32> column, or its rows ``first : last``, as compressed sparse rows."""
+        """A list<int32> column, or its rows ``first : last``, as compressed sparse rows.
+
+        Of more than :data:`IN_MEMORY` rows the arrays lie in files without names: those of 10^7 papers' contexts take
+        half a gigabyte in each process that asks for them.
+        """
         rows = (len(self) if last is None else last) - first
-        column = self.table.column(name).slice(first, rows).combine_chunks()
-        if isinstance(column, pa.ChunkedArray):
-            column = column.chunk(0) if column.num_chunks else pa.array([], column.type)
-        flat = column.flatten().to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
-        lengths = column.value_lengths().to_numpy(zero_copy_only=False)
-        return CSR(np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), flat)
+        chunks = self.table.column(name).slice(first, rows).chunks
+        make: Callable[[int, type], NDArray[Any]] = scratch_array if rows > IN_MEMORY else np.zeros
+        indptr = make(rows + 1, np.int64)
+        row = 0
+        for chunk in chunks:
+            begin, row = row, row + len(chunk)
+            lengths = chunk.value_lengths().to_numpy(zero_copy_only=False)
+            indptr[begin + 1 : row + 1] = indptr[begin] + np.cumsum(lengths, dtype=np.int64)
+        indices = make(int(indptr[-1]), np.int32)
+        entry = 0
+        for chunk in chunks:
+            values = chunk.flatten().to_numpy(zero_copy_only=False)
+            begin, entry = entry, entry + len(values)
+            indices[begin:entry] = values
+        return CSR(indptr, indices)
 
 
 def _taken(column: pa.ChunkedArray, rows: NDArray[np.integer[Any]]) -> pa.Array:
