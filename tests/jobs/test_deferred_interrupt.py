@@ -2,11 +2,20 @@
 
 import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
 from cocite_jobs.deferred_interrupt import deferred_interrupt
 from cocite_jobs.svg_figures import new_figure, styled, to_svg
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """A Ctrl-C raises KeyboardInterrupt, whatever was left by a test before, or by who started the tests."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_an_interrupt_comes_at_the_end_of_the_block() -> None:

@@ -26,7 +26,10 @@ RECIPES: Mapping[Size, tuple[str, tuple[str, ...]]] = {
 BALANCED: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "balanced with cited papers that BM25 missed": ("balanced/missed", ("objective.balanced=true",)),
     "balanced": ("balanced/found", ("objective.balanced=true", "objective.missed=false")),
-    "with candidates drawn at random": ("balanced/random", ("objective.random=10",)),
+    "with candidates drawn at random": (
+        "balanced/random",
+        ("objective.balanced=false", "objective.random=10"),
+    ),
 }
 """Row -> folder, and changes to the recipe. The first and the last are the paper's experiments; the second tells apart
 whether the balance does harm, or the cited papers that share few words with the query. The paper does not say how many

@@ -103,15 +103,16 @@ def test_variants_keep_what_tells_them_apart(empty_setup: Setup) -> None:
     settings = ("cross-encoder.objective.balanced=true", "cross-encoder.pairs.query_tokens=30")
     plan = plan_of("nogueira", replace(empty_setup, settings=settings))
     read = {
-        training.name: (recipe.objective.missed, recipe.pairs.query_tokens)
+        training.name: (recipe.objective.balanced, recipe.objective.missed, recipe.pairs.query_tokens)
         for training in plan.trainings
         if training.kind == "cross-encoder" and training.load is not None
         for recipe in [cast("Any", training.load(replace(empty_setup, settings=settings)))]
     }
     assert read == {
-        "reranker": (True, 30),
-        "reranker, balanced with cited papers that BM25 missed": (True, 30),
-        "reranker, balanced": (False, 30),
-        "reranker of 20 + 60 tokens": (True, 20),
-        "reranker of 60 + 20 tokens": (True, 60),
+        "reranker": (True, True, 30),
+        "reranker, balanced with cited papers that BM25 missed": (True, True, 30),
+        "reranker, balanced": (True, False, 30),
+        "reranker, with candidates drawn at random": (False, True, 30),
+        "reranker of 20 + 60 tokens": (True, True, 20),
+        "reranker of 60 + 20 tokens": (True, True, 60),
     }
