@@ -23,12 +23,14 @@ RECIPES: Mapping[Size, tuple[str, tuple[str, ...]]] = {
     "small": ("cross-encoder-small", (*GLOBAL, "pairs.query_tokens=64", "pairs.candidate_tokens=64")),
     "paper": ("scibert-global", ()),
 }
+RANDOM = "objective.random=10"
+"""Candidates of each query that are drawn from all papers."""
 BALANCED: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "balanced with cited papers that BM25 missed": ("balanced/missed", ("objective.balanced=true",)),
     "balanced": ("balanced/found", ("objective.balanced=true", "objective.missed=false")),
     "with candidates drawn at random": (
         "balanced/random",
-        ("objective.balanced=false", "objective.random=10"),
+        ("objective.balanced=false", RANDOM),
     ),
 }
 """Row -> folder, and changes to the recipe. The first and the last are the paper's experiments; the second tells apart
@@ -88,8 +90,8 @@ def balanced_trainings(setup: Setup) -> list[Training]:
             changes,
             own=more,
             to=to,
-            # Where papers are drawn at random, the tokens of all are needed.
-            inputs=[candidates.KIND] if to == "balanced/random" else [candidates.KIND, pair_tokens.KIND],
+            # The main one's tokens are of its candidates alone, and random candidates may be any papers.
+            inputs=[candidates.KIND] if RANDOM in more else [candidates.KIND, pair_tokens.KIND],
         )
         for row, (to, more) in BALANCED.items()
     ]

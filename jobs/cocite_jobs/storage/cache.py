@@ -134,10 +134,13 @@ def fetch_bodiless(source: str | Path) -> Path:
         if (bodiless / MANIFEST).is_file():
             return bodiless
         with tempfile.TemporaryDirectory(dir=cache_folder()) as temporary:
-            manifest = read_manifest(location.download(Path(temporary, "manifest"), [MANIFEST]), kind=KIND)
+            copy = Path(temporary, "copy")
+            copy.mkdir()
+            (copy / MANIFEST).write_bytes(text)
+            manifest = read_manifest(copy, kind=KIND)
             if not manifest.files.keys() & set(BODY_FILES):
                 return _copy_artifact(location, whole)
-            copy = location.download(Path(temporary, "copy"), bodiless_files(manifest))
+            location.download(copy, bodiless_files(manifest))
             write_atomic(copy / MANIFEST, bodiless_text(manifest))
             verify(copy)
             copy.rename(bodiless)

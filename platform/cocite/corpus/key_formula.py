@@ -28,6 +28,7 @@ _LITERAL = re.compile(r"""(?P<quote>["'])(?P<text>[A-Za-z0-9_:.+/-]*)(?P=quote)"
 _VALUE = r"""(?P<number>[0-9]{1,3})\b|(?P<quote>["'])(?P<text>[^"'\\]*)(?P=quote)|(?P<word>[A-Za-z_][A-Za-z0-9_]*)"""
 _ARGUMENT = re.compile(rf"\s*(?:(?P<name>[a-z]+)\s*=\s*)?(?:{_VALUE})\s*", re.ASCII)
 _NAME = re.compile(r"[A-Za-z]\w*")
+_OPENS, _CLOSES = re.compile(r"\s*\("), re.compile(r"\s*\)")
 _DOT = re.compile(r"\s*\.\s*(?=[A-Za-z])")
 _BETWEEN = re.compile(r"\s*(?P<sign>[+|])\s*")
 _BRACKETS = re.compile(r"""[^"'()+\[\]]*\[""")
@@ -135,7 +136,7 @@ def _call(
         raise _error(where, at, f"a function or a text in quotes is missing{_before(text, at)}")
     name, at = found[0], found.end()
     arguments: list[Argument] | None = []
-    if opened := re.compile(r"\s*\(").match(text, at):
+    if opened := _OPENS.match(text, at):
         arguments, at = _arguments(text, opened.end())
     return _bound(name, arguments, where, start, known, noun), at
 
@@ -143,7 +144,7 @@ def _call(
 def _arguments(text: str, at: int) -> tuple[list[Argument] | None, int]:
     """What stands in brackets, and where they end; None where it is of no known form."""
     found: list[Argument] = []
-    if closed := re.compile(r"\s*\)").match(text, at):
+    if closed := _CLOSES.match(text, at):
         return found, closed.end()
     while argument := _ARGUMENT.match(text, at):
         number, quoted = argument["number"], argument["text"]

@@ -24,7 +24,7 @@ from cocite.errors import CociteError
 from cocite_serve.http.openapi import refusals
 from cocite_serve.http.problem_body import problem
 from cocite_serve.http.request_context import context_of
-from cocite_serve.http.token_bucket import DAY_S, DailyQuota, TokenBucket
+from cocite_serve.http.token_bucket import DailyQuota, TokenBucket, day_of
 from cocite_serve.key_file import ApiKey, asks_for_keys, digest, keys_in_force, read_keys
 from cocite_serve.settings import KeySettings
 
@@ -128,7 +128,7 @@ class KeyRing:
     def counts(self) -> tuple[int, dict[str, int]]:
         """The day, in days since 1970 (UTC), and the requests of each key in it that passed, by its name."""
         used = {name: each.day.used for name, each in self._allowances.items()}
-        return int(self._clock() // DAY_S), used
+        return day_of(self._clock()), used
 
     def resume(self, day: int, used: Mapping[str, int]) -> None:
         """Go on with the counts of a day, where it is today; of keys that are not in force any more, with none."""

@@ -47,6 +47,16 @@ class TokenBucket:
         return 0.0
 
 
+def day_of(seconds: float) -> int:
+    """The day, in days since 1970 (UTC), of a time in seconds since 1970.
+
+    Example:
+        >>> day_of(86_399.9), day_of(86_400.0)
+        (0, 1)
+    """
+    return int(seconds // DAY_S)
+
+
 class DailyQuota:
     """Lets so many requests pass between two midnights (UTC).
 
@@ -71,12 +81,7 @@ class DailyQuota:
     @property
     def used(self) -> int:
         """Requests that have passed today."""
-        return self._used if self._day == self.day else 0
-
-    @property
-    def day(self) -> int:
-        """Today, in days since 1970 (UTC)."""
-        return int(self._clock() // DAY_S)
+        return self._used if self._day == day_of(self._clock()) else 0
 
     def resume(self, day: int, used: int) -> None:
         """Go on with the requests that have passed on a day; where that is over, with none."""
@@ -85,7 +90,7 @@ class DailyQuota:
     def take(self) -> float:
         """Count a request. Returns 0, or the seconds until midnight where it may not pass; then it is not counted."""
         now = self._clock()
-        day, used = int(now // DAY_S), self.used
+        day, used = day_of(now), self.used
         if used >= self._most:
             return (day + 1) * DAY_S - now
         self._day, self._used = day, used + 1

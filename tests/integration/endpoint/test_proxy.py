@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
@@ -87,15 +87,23 @@ def test_an_id_that_is_no_text_is_replaced(fronted: Running) -> None:
     assert len(answer.headers["x-request-id"]) == 36
 
 
-def test_slow_bodies_are_ended_and_delay_nobody(fronted: Running) -> None:
-    host, port = fronted.url.removeprefix("http://").split(":")
+@contextmanager
+def slow_clients(running: Running, sent: bytes) -> Iterator[list[socket.socket]]:
+    """Clients that have sent the beginning of a request, and send no more while the block runs."""
+    host, port = running.url.removeprefix("http://").split(":")
     with ExitStack() as stack:
-        begin = time.monotonic()
         clients = [
             stack.enter_context(socket.create_connection((host, int(port)), timeout=240)) for _ in range(SLOW)
         ]
         for client in clients:
-            client.sendall(b"POST /v1/recommend HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+            client.sendall(sent)
+        yield clients
+
+
+def test_slow_bodies_are_ended_and_delay_nobody(fronted: Running) -> None:
+    begin = time.monotonic()
+    head = b"POST /v1/recommend HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"
+    with slow_clients(fronted, head) as clients:
         assert [ask(fronted, top_k=1).status_code for _ in range(3)] == [200] * 3
         ended, _, _ = select.select(clients, [], [], 0)
         assert len(ended) < SLOW / 2, "the others were asked while the slow ones waited"
@@ -112,14 +120,9 @@ def test_slow_bodies_are_ended_and_delay_nobody(fronted: Running) -> None:
 
 
 def test_heads_that_do_not_end_are_ended(fronted: Running) -> None:
-    host, port = fronted.url.removeprefix("http://").split(":")
-    with ExitStack() as stack:
-        begin = time.monotonic()
-        clients = [
-            stack.enter_context(socket.create_connection((host, int(port)), timeout=240)) for _ in range(SLOW)
-        ]
-        for client in clients:
-            client.sendall(b"POST /v1/recommend HTTP/1.1\r\nHost: x\r\nX-Never: ")
+    begin = time.monotonic()
+    head = b"POST /v1/recommend HTTP/1.1\r\nHost: x\r\nX-Never: "
+    with slow_clients(fronted, head) as clients:
         assert ask(fronted, top_k=1).status_code == 200
         answers = [client.recv(65536) for client in clients]
         assert time.monotonic() - begin >= HEAD_S - 1
