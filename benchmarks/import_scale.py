@@ -1,11 +1,13 @@
 """Time and memory of importing cocite's own JSON lines: by one process, in parts, and by workers of Ray.
 
-    python -m benchmarks.import_scale [--papers 1000000] [--context-rate 4] [--workers 1,2] [--keep DIR]
+    python -m benchmarks.import_scale [--papers 1000000] [--context-rate 4] [--workers 1,2] [--keep DIR] [--store URI]
 
 The lines of a synthetic corpus are written once. Each way of importing them runs in a process of its own; all of them
 must give the same store. ``cpu_s`` and ``peak_mb`` are of that process, which with Ray does not make the parts itself;
 ``ratio`` compares the wall time with that of one worker of Ray in the same run. For parts made by one process,
 ``serial_cpu_s`` is what workers do not share, and ``at_most`` the ratio that it allows two, without the start of Ray.
+With ``--store`` workers read and write the parts there, as where machines share no folder; the store's own upload is
+not measured.
 """
 
 from __future__ import annotations
@@ -44,13 +46,14 @@ def write_source(papers: int, context_rate: float, path: Path) -> None:
             file.write(json.dumps(line) + "\n")
 
 
-def import_source(source: Path, to: Path, way: str) -> dict[str, Any]:
+def import_source(source: Path, to: Path, way: str, store: str = "") -> dict[str, Any]:
     """Import in this process, and measure its steps in CPU seconds.
 
     Args:
         source: the lines.
         to: the store to make.
         way: ``stream``, ``parts``, or ``ray-N`` with N workers.
+        store: a URI beside which the parts are kept; empty: they are kept beside ``to``.
     """
     begin = time.perf_counter()
     steps: list[tuple[str, float]] = [("reading", time.process_time())]
@@ -66,7 +69,7 @@ def import_source(source: Path, to: Path, way: str) -> dict[str, Any]:
 
         ray, _, count = way.partition("-")
         workers = Workers(on="ray", count=int(count)) if ray == "ray" else Workers()
-        corpus = import_in_parts(open_source(source), to, workers, **options)
+        corpus = import_in_parts(open_source(source), to, workers, to_uri=store, **options)
     steps.append(("", time.process_time()))
     spent = {
         name: after - at
@@ -94,11 +97,12 @@ def main() -> None:
     parser.add_argument("--context-rate", type=float, default=4.0)
     parser.add_argument("--workers", default="1,2", help="numbers of workers of Ray; empty: none")
     parser.add_argument("--keep", type=Path, help="folder to keep the lines and the stores in")
-    parser.add_argument("--one", nargs=3, metavar=("SOURCE", "STORE", "WAY"), help=argparse.SUPPRESS)
+    parser.add_argument("--store", default="", help="URI beside which the parts are kept")
+    parser.add_argument("--one", nargs=3, metavar=("SOURCE", "TO", "WAY"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         source, to, way = options.one
-        print(json.dumps(import_source(Path(source), Path(to), way)))
+        print(json.dumps(import_source(Path(source), Path(to), way, options.store)))
         return
     print(json.dumps(machine()), flush=True)
     with tempfile.TemporaryDirectory() as scratch:
@@ -110,7 +114,7 @@ def main() -> None:
         ways = ["stream", "parts", *(f"ray-{count}" for count in options.workers.split(",") if count)]
         results: list[dict[str, Any]] = []
         for way in ways:
-            command = [sys.executable, "-m", "benchmarks.import_scale", "--one"]
+            command = [sys.executable, "-m", "benchmarks.import_scale", "--store", options.store, "--one"]
             done = subprocess.run(
                 [*command, str(source), str(folder / f"store-{way}"), way],
                 check=True,

@@ -1,4 +1,4 @@
-"""A step that reads the parts of a source, whose first worker is killed in the middle of a part, or makes only some."""
+"""Steps of an import whose first worker is killed in the middle of a part, or that make only some parts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cocite_jobs.steps.importing.stage_parts import StageParts
+from cocite_jobs.steps.importing.step_parts import StepParts
 from cocite_jobs.steps.parts import Part, Result
 from helpers.killed_driver import held
 
@@ -25,6 +26,23 @@ class KilledOnce(StageParts):
             result = make(part)
             if not died.exists():
                 died.write_text(str(os.getpid()))
+                os.kill(os.getpid(), signal.SIGKILL)
+            return result
+
+        return make_or_die
+
+
+@dataclass(frozen=True)
+class StepKilledOnce(StepParts):
+    """Ends its process with SIGKILL once a step, after a part is uploaded and before it is recorded."""
+
+    def open(self) -> Callable[[Part], Result]:
+        make, died = super().open(), f"died-{type(self.step).__name__}"
+
+        def make_or_die(part: Part) -> Result:
+            result = make(part)
+            if self.folder.parent.read(died) is None:
+                self.folder.parent.write(died, str(os.getpid()))
                 os.kill(os.getpid(), signal.SIGKILL)
             return result
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,17 @@ from cocite.corpus.builder import build
 from cocite.corpus.importers import open_source
 from cocite.corpus.importers.source import Source
 from cocite.corpus.records import Record
-from cocite.corpus.staged_parts import StagedParts, stage_part
+from cocite.corpus.staged_parts import STAGED, StagedParts, stage_part
 from cocite.corpus.store import Corpus
 from cocite.corpus.streams import SourcePosition
 from cocite.errors import InputError
+from cocite.part_files import LocalFiles, PartFiles
 
 
-def run_here(step: Any, count: int) -> list[dict[str, Any]]:
+def run_here(files: PartFiles, step: Any, count: int) -> list[dict[str, Any]]:
     """Make the parts of a step in this process, each by a step that was opened anew; results travel as JSON."""
-    return [dict(json.loads(json.dumps(step.open()(number)))) for number in range(count)]
+    opened = (step.open(files.read(step.shared)) for _ in range(count))
+    return [dict(json.loads(json.dumps(make(files, number)))) for number, make in enumerate(opened)]
 
 
 def import_parts(
@@ -37,14 +40,16 @@ def import_parts(
         options: of ``build``.
     """
     parts = open_source(source, format).parts(size)
-    folders = [to.with_name("parts") / "staged" / f"{number:05d}" for number in range(len(parts))]
-    folders[0].parent.mkdir(parents=True)
+    names = [f"{number:05d}" for number in range(len(parts))]
+    files = LocalFiles(to.with_name("parts"))
+    (files.root / STAGED).mkdir(parents=True)
     common = {name: options[name] for name in ("limits", "strict") if name in options}
     staged = [
-        stage_part(open_source(source, format), part, folder, **common)
-        for part, folder in zip(parts, folders, strict=True)
+        stage_part(open_source(source, format), part, files.root / STAGED / name, **common)
+        for part, name in zip(parts, names, strict=True)
     ]
-    whole = StagedParts(source, folders, parts, staged, **_limits(options), run=run_here if divided else None)
+    run = partial(run_here, files) if divided else None
+    whole = StagedParts(source, files, names, parts, staged, **_limits(options), run=run)
     try:
         return build(whole, to, **options)
     finally:

@@ -149,6 +149,12 @@ ALONE = {
 }
 ON_RAY = {
     "import": Step(f"{IMPORT} --on ray", "corpus", "PUT .corpus.parts/finished", worker="ray::make_part"),
+    "import-resolve": Step(
+        f"{IMPORT} --on ray", "corpus", "PUT .corpus.parts/divided/ /resolved/", worker="ray::make_part"
+    ),
+    "import-order": Step(
+        f"{IMPORT} --on ray", "corpus", "PUT .corpus.parts/divided/ /ordered/", worker="ray::make_part"
+    ),
     "train-on-two-workers": Step(
         HATTEN,
         "model",

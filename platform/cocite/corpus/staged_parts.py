@@ -1,7 +1,8 @@
 """Parts of a source, each staged on disk by a process of its own, and their shares in the order of the source.
 
-A staged part is a folder with a file for each table of :mod:`cocite.corpus.share`, which holds a record batch for each
-share, and ``shares.jsonl``, which holds the shares' files and hits of rules.
+A staged part is a folder with files of the tables of :mod:`cocite.corpus.share`, each of which holds a record batch for
+each share, and ``shares.jsonl``, which holds the shares' files and hits of rules. What is looked at of all parts before
+any is resolved is in files of its own (:data:`SURVEYED`).
 """
 
 from __future__ import annotations
@@ -24,15 +25,33 @@ from cocite.corpus.importers.parts import SourcePart
 from cocite.corpus.importers.source import Source
 from cocite.corpus.record_block import RecordBlock
 from cocite.corpus.rules import Limits
-from cocite.corpus.share import TABLES, Share, ShareBuilder
+from cocite.corpus.share import CONTEXT_SHARE, PAPER_SHARE, TABLES, Share, ShareBuilder
 from cocite.corpus.spill import NpyWriter, read_batches
 from cocite.corpus.store import id_hashes
 from cocite.errors import InputError
+from cocite.part_files import PartFiles
 from cocite.temporary import temporary_beside
 
+STAGED = "staged"
+"""The folder of the parts' folders."""
 SHARES = "shares.jsonl"
 CONTEXT_IDS = "contexts.ids.npy"
 """64-bit hashes of the ids of a part's contexts; empty where one is made of a number."""
+_PAPER_KEYS = ("id", "year", "hash", "check", "sequence", "file", "line")
+_CONTEXT_KEYS = ("id", "sequence", "file", "line")
+FILES = {
+    "papers.keys": ("papers", _PAPER_KEYS),
+    "papers": ("papers", tuple(name for name in PAPER_SHARE.names if name not in _PAPER_KEYS)),
+    "links": ("links", tuple(TABLES["links"].names)),
+    "contexts.keys": ("contexts", _CONTEXT_KEYS),
+    "contexts": ("contexts", tuple(name for name in CONTEXT_SHARE.names if name not in _CONTEXT_KEYS)),
+    "sentences": ("sentences", tuple(TABLES["sentences"].names)),
+}
+"""Arrow file of a staged part -> the table that it is of, and its columns."""
+KEYS = ("papers.keys", "links", "contexts.keys")
+"""Those without the texts, of which most is read alone."""
+SURVEYED = (SHARES, CONTEXT_IDS, *(f"{name}.arrow" for name in KEYS))
+"""The files that are read of all parts before any is resolved."""
 RunStep = Callable[[Any, int], list[dict[str, Any]]]
 """Makes the parts of a step, which are numbered from 0, and gives their results: see :mod:`cocite.corpus.division`."""
 
@@ -105,7 +124,8 @@ class StagedParts:
 
     Attributes:
         path: of the source.
-        folders: of the parts, in their order.
+        files: where the parts are staged.
+        names: of their folders in ``STAGED``, in their order.
         parts: of the source.
         staged: what each held.
         limits: what a field may hold, as when the parts were staged.
@@ -118,22 +138,30 @@ class StagedParts:
         >>> from cocite.corpus.importers import open_source
         >>> from cocite.corpus.staged_parts import StagedParts, stage_part
         >>> from cocite.corpus.starter import PAPERS
+        >>> from cocite.part_files import LocalFiles
         >>> source = open_source(PAPERS)
         >>> parts = source.parts(100_000)
+        >>> names = [str(number) for number in range(len(parts))]
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     folders = [Path(folder, str(number)) for number in range(len(parts))]
-        ...     staged = [stage_part(source, *pair) for pair in zip(parts, folders)]
-        ...     corpus = build(StagedParts(source.path, folders, parts, staged), Path(folder, "store"))
+        ...     Path(folder, "staged").mkdir()
+        ...     staged = [stage_part(source, part, Path(folder, "staged", name)) for part, name in zip(parts, names)]
+        ...     whole = StagedParts(source.path, LocalFiles(Path(folder)), names, parts, staged)
+        ...     corpus = build(whole, Path(folder, "store"))
         ...     len(corpus), corpus.version == build(source, Path(folder, "again")).version
         (423, True)
     """
 
     path: Path
-    folders: Sequence[Path]
+    files: PartFiles
+    names: Sequence[str]
     parts: Sequence[SourcePart]
     staged: Sequence[StagedPart]
     limits: Limits = field(default_factory=Limits)
     run: RunStep | None = None
+
+    def folders(self, only: Sequence[str] | None = None) -> Iterator[Path]:
+        """The folders of the parts one after the other, or some of their files; see ``PartFiles.each``."""
+        return self.files.each([f"{STAGED}/{name}" for name in self.names], only)
 
     def shares(self) -> Iterator[Share]:
         """The shares of all parts, with lines and numbers of the whole source.
@@ -142,7 +170,7 @@ class StagedParts:
             InputError: the source turned out to be damaged here.
         """
         lines = numbers = 0
-        for folder, part, staged in zip(self.folders, self.parts, self.staged, strict=True):
+        for folder, part, staged in zip(self.folders(), self.parts, self.staged, strict=True):
             lines = lines if part.continues else 0
             for share in read_shares(folder):
                 yield _moved(share, lines, numbers, self.limits.id)
@@ -158,19 +186,36 @@ def failure_of(staged: StagedPart) -> InputError:
     return InputError(failed["message"], where=failed["where"], hint=failed["hint"])
 
 
-def read_shares(folder: Path, *, mapped: bool = False) -> Iterator[Share]:
+def read_shares(
+    folder: Path, *, mapped: bool = False, files: Sequence[str] = tuple(FILES)
+) -> Iterator[Share]:
     """The shares of a staged part, as it holds them.
 
     Args:
         folder: of the part.
         mapped: map the tables, of which what is looked at alone is read then.
+        files: that are read, of ``FILES``; the tables lack the columns of the others.
     """
-    tables = [read_batches(folder / f"{name}.arrow", mapped=mapped) for name in TABLES]
+    read = [read_batches(folder / f"{name}.arrow", mapped=mapped) for name in files]
     with (folder / SHARES).open(encoding="ascii") as lines:
-        for line, *batches in zip(lines, *tables, strict=True):
+        for line, *batches in zip(lines, *read, strict=True):
             entry = json.loads(line)
             hits = [Hit(**hit) for hit in entry["hits"]]
-            yield Share(dict(zip(TABLES, batches, strict=True)), entry["files"], hits)
+            yield Share(_tables(dict(zip(files, batches, strict=True))), entry["files"], hits)
+
+
+def _tables(batches: dict[str, pa.RecordBatch]) -> dict[str, pa.RecordBatch]:
+    """The tables of a share, by what was read of its files."""
+    columns: dict[str, dict[str, pa.Array]] = {}
+    for name, batch in batches.items():
+        columns.setdefault(FILES[name][0], {}).update(zip(batch.schema.names, batch.columns, strict=True))
+    return {
+        table: pa.RecordBatch.from_arrays(
+            [found[name] for name in TABLES[table].names if name in found],
+            schema=pa.schema([field for field in TABLES[table] if field.name in found]),
+        )
+        for table, found in columns.items()
+    }
 
 
 class _ShareWriter(ExitStack):
@@ -182,17 +227,20 @@ class _ShareWriter(ExitStack):
         self._ids = NpyWriter(folder / CONTEXT_IDS, np.uint64)
         self.callback(self._ids.close)
         self._lines = self.enter_context((folder / SHARES).open("w", encoding="ascii"))
-        self._tables = {
+        self._files = {
             name: self.enter_context(
-                pa.ipc.new_file(self.enter_context(pa.OSFile(str(folder / f"{name}.arrow"), "wb")), schema)
+                pa.ipc.new_file(
+                    self.enter_context(pa.OSFile(str(folder / f"{name}.arrow"), "wb")),
+                    pa.schema([TABLES[table].field(column) for column in columns]),
+                )
             )
-            for name, schema in TABLES.items()
+            for name, (table, columns) in FILES.items()
         }
 
     def write(self, share: Share) -> None:
         """Append a share."""
-        for name, batch in share.tables.items():
-            self._tables[name].write_batch(batch)
+        for name, (table, columns) in FILES.items():
+            self._files[name].write_batch(share.tables[table].select(columns))
         self._write_ids(share.tables["contexts"])
         entry = {"files": share.files, "hits": [asdict(hit) for hit in share.hits]}
         self._lines.write(json.dumps(entry) + "\n")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ from helpers.staged import run_here
 from cocite.corpus.division.survey import LONGEST_NUMBER, can_be_divided, split_codes, survey_parts
 from cocite.corpus.importers import open_source
 from cocite.corpus.rule_log import RuleLog
-from cocite.corpus.staged_parts import StagedParts, stage_part
+from cocite.corpus.staged_parts import STAGED, StagedParts, stage_part
+from cocite.part_files import LocalFiles
 
 LINES = [
     {"id": "a", "title": "A", "year": 1990, "citations": ["b", "c"]},
@@ -23,22 +25,25 @@ LINES = [
 def staged(tmp_path: Path) -> StagedParts:
     source = open_source(write_lines(tmp_path / "x.jsonl", LINES))
     parts = source.parts(1)
-    folders = [tmp_path / "staged" / f"{number}" for number in range(len(parts))]
-    folders[0].parent.mkdir()
-    made = [stage_part(source, part, folder) for part, folder in zip(parts, folders, strict=True)]
-    return StagedParts(source.path, folders, parts, made, run=run_here)
+    names = [f"{number}" for number in range(len(parts))]
+    (tmp_path / STAGED).mkdir()
+    made = [
+        stage_part(source, part, tmp_path / STAGED / name) for part, name in zip(parts, names, strict=True)
+    ]
+    files = LocalFiles(tmp_path)
+    return StagedParts(source.path, files, names, parts, made, run=partial(run_here, files))
 
 
 def test_parts_have_their_places_and_repeated_ids_are_marked(tmp_path: Path) -> None:
     log = RuleLog()
-    found = survey_parts(staged(tmp_path), tmp_path, log)
+    found = survey_parts(staged(tmp_path), "kept", log)
     assert [(place.lines, place.papers, place.links) for place in found.places] == [
         (0, 0, 0),
         (1, 1, 2),
         (2, 1, 2),
     ]
     assert (found.links, len(found.table), list(found.years)) == (3, 2, [1990, 2001])
-    assert np.load(tmp_path / "00001.papers.npy").tolist() == [False]
+    assert np.load(tmp_path / "kept" / "00001" / "papers.npy").tolist() == [False]
     assert log.samples["duplicate_id"][0]["line"] == 2
     assert len(found.sample.keys()) == 3
 

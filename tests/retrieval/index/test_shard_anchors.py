@@ -9,8 +9,8 @@ import pytest
 
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
+from cocite.part_files import LocalFiles
 from cocite.retrieval.index.index import Index
-from cocite.retrieval.index.part_files import LocalFiles
 from cocite.retrieval.index.shard_anchors import add_anchors, cite_words, said_name
 from cocite.retrieval.index.shard_words import (
     count_words,

@@ -8,7 +8,7 @@ import pytest
 from helpers.topic_corpus import HashEncoder
 
 from cocite.corpus.store import Corpus
-from cocite.retrieval.index.part_files import LocalFiles
+from cocite.part_files import LocalFiles
 from cocite.retrieval.index.shard_build import assemble, build_stages, describe_shards
 from cocite.retrieval.index.shard_writer import write_shards
 from cocite.retrieval.index.sharded_plan import ShardedPlan

@@ -9,8 +9,8 @@ import pytest
 
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
+from cocite.part_files import LocalFiles
 from cocite.retrieval.index.collection import Collection
-from cocite.retrieval.index.part_files import LocalFiles
 from cocite.retrieval.index.shard_inputs import ShardInputs
 from cocite.retrieval.index.shard_ranges import divide
 

@@ -9,9 +9,9 @@ import pytest
 from helpers.topic_corpus import HashEncoder
 
 from cocite.corpus.store import Corpus
+from cocite.part_files import LocalFiles
 from cocite.retrieval.engines.vectors import VectorIndex, faiss
 from cocite.retrieval.index.documents import encode
-from cocite.retrieval.index.part_files import LocalFiles
 from cocite.retrieval.index.shard_vectors import encode_papers, search_vectors, shard_kind, train_vectors
 from cocite.retrieval.index.sharded_plan import ShardedPlan
 

@@ -9,9 +9,9 @@ import pytest
 
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
+from cocite.part_files import LocalFiles
 from cocite.retrieval.engines.bm25_files import load_indexes, load_vocabulary
 from cocite.retrieval.index.index import Index
-from cocite.retrieval.index.part_files import LocalFiles
 from cocite.retrieval.index.shard_words import (
     FIELDS,
     count_words,

@@ -11,19 +11,19 @@ import hashlib
 import itertools
 import json
 import os
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from cocite.corpus.builder import build
+from cocite.corpus.division.assembly import DIVIDED
 from cocite.corpus.importers.files import folder_files
 from cocite.corpus.importers.source import Source
 from cocite.corpus.importers.table import Table
 from cocite.corpus.rules import Limits
-from cocite.corpus.staged_parts import RunStep, StagedPart, StagedParts
+from cocite.corpus.staged_parts import STAGED, RunStep, StagedPart, StagedParts
 from cocite.corpus.store import Corpus
 from cocite.destinations import check_artifact_destination
 from cocite.errors import InputError
@@ -33,10 +33,11 @@ from cocite_jobs.steps.parts import FinishedParts, Part
 from cocite_jobs.steps.run_parts import Workers, connected, run_parts
 from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.output import output_lock
+from cocite_jobs.storage.part_files import part_files
 
 PART_BYTES = 64 << 20
 """Bytes of the source in a part, about: at most so much work is lost with a worker."""
-LAYOUT = 2
+LAYOUT = 3
 """Of the files of a part: what an earlier cocite staged in another layout is made anew."""
 
 
@@ -117,7 +118,7 @@ def import_in_parts(
             made_of = [part_of(number, part) for number, part in enumerate(parts)]
             columns = source.columns if isinstance(source, Table) else None
             given = tuple(sorted((columns or {}).items()))
-            work = StageParts(origin.uri, source.format, scratch / "staged", limits, strict, given)
+            work = StageParts(origin.uri, source.format, scratch / STAGED, limits, strict, given)
             results = run_parts(
                 work,
                 made_of,
@@ -126,16 +127,18 @@ def import_in_parts(
                 advance=advance,
             )
             on_step("putting the parts together")
-            with _local_folders(work.folder, made_of) as folders:
+            with part_files(scratch) as files:
+                staged = StagedParts(
+                    source.path,
+                    files,
+                    [part.name for part in made_of],
+                    parts,
+                    [StagedPart(**result) for result in results],
+                    limits,
+                    _divided(scratch, workers),
+                )
                 corpus = build(
-                    StagedParts(
-                        source.path,
-                        folders,
-                        parts,
-                        [StagedPart(**result) for result in results],
-                        limits,
-                        _divided(scratch, workers),
-                    ),
+                    staged,
                     to,
                     limits=limits,
                     strict=strict,
@@ -157,31 +160,19 @@ def _cleared(scratch: Location) -> Iterator[None]:
         raise
 
 
-def _divided(scratch: Location, workers: Workers) -> RunStep | None:
-    """What divides the steps after the reading, whose workers map the parts' files; None: they do not see these."""
-    if scratch.local is None:
-        return None
+def _divided(scratch: Location, workers: Workers) -> RunStep:
+    """What divides the steps after the reading."""
     # What is made of a part then depends on all of them: an import that was interrupted begins anew from here.
-    divided = scratch / "divided"
+    divided = scratch / DIVIDED
     divided.clear()
     steps = itertools.count()
 
     def run(step: NumberedStep, count: int) -> list[dict[str, Any]]:
         numbers = [Part(f"{number:05d}", 1, number) for number in range(count)]
         finished = FinishedParts(divided / f"finished-{next(steps)}", "")
-        return run_parts(StepParts(step), numbers, finished, workers)
+        return run_parts(StepParts(step, scratch), numbers, finished, workers)
 
     return run
-
-
-@contextmanager
-def _local_folders(staged: Location, parts: Sequence[Part]) -> Iterator[list[Path]]:
-    """The folders of staged parts on this machine; copies, where they are elsewhere."""
-    if staged.local is not None:
-        yield [staged.local / part.name for part in parts]
-        return
-    with tempfile.TemporaryDirectory(prefix="cocite-parts-") as temporary:
-        yield [(staged / part.name).download(Path(temporary, part.name)) for part in parts]
 
 
 def _key(source: Source, origin: Location, work: StageParts, part_bytes: int) -> str:

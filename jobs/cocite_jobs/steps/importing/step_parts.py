@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from cocite.corpus.division.order_range import OrderRange
 from cocite.corpus.division.resolve_part import ResolvePart
 from cocite_jobs.steps.parts import Part, Result
+from cocite_jobs.storage.location import Location
+from cocite_jobs.storage.part_files import part_files
+from cocite_jobs.storage.transfer import fetch
 
 NumberedStep = ResolvePart | OrderRange
 
@@ -18,16 +21,22 @@ class StepParts:
 
     Attributes:
         step: what a part is made by.
+        folder: where the parts read and write, which every worker sees.
 
     Example:
-        >>> from pathlib import Path
-        >>> StepParts(OrderRange(Path("resolved"), 7, Path("ordered"), bodies=True)).step.parts
-        7
+        >>> StepParts(OrderRange("divided", bodies=True), Location.of("memory://parts")).step.shared
+        'divided/plan'
     """
 
     step: NumberedStep
+    folder: Location
 
     def open(self) -> Callable[[Part], Result]:
-        """Open the step, once for all parts that a process makes."""
-        make = self.step.open()
-        return lambda part: make(part.arguments)
+        """Open what all parts need, once for all parts that a process makes; a machine copies it once."""
+        make = self.step.open(fetch((self.folder / self.step.shared).uri))
+
+        def make_part(part: Part) -> Result:
+            with part_files(self.folder) as files:
+                return make(files, part.arguments)
+
+        return make_part

@@ -16,9 +16,9 @@ from typing import Any
 
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
+from cocite.part_files import LocalFiles
 from cocite.protocols import Encoder
 from cocite.retrieval.engines.bm25_fields import Bm25Fields
-from cocite.retrieval.index.part_files import LocalFiles
 from cocite.retrieval.index.shard_build import ENCODE, assemble, build_stages, describe_shards
 from cocite.retrieval.index.sharded_plan import ShardedPlan
 from cocite.retrieval.index.stored_corpus import read_bodies

@@ -15,7 +15,7 @@ from cocite.retrieval.index.shard_build import build_stages
 from cocite.retrieval.index.sharded_plan import ShardedPlan
 from cocite.retrieval.stored_vectors import open_stored_vectors
 from cocite_jobs.steps.files import fetch_seen, open_seen, require_seen
-from cocite_jobs.steps.indexing.remote_files import part_files
+from cocite_jobs.steps.indexing.remote_files import shard_files
 from cocite_jobs.steps.parts import Part, Result
 from cocite_jobs.storage.location import Location
 
@@ -87,7 +87,7 @@ class ShardParts:
 
     def _make(self, plan: ShardedPlan, load: Callable[[str], Encoder], part: Part) -> Result:
         wall, cpu = time.perf_counter(), time.process_time()
-        with part_files(self.files, self.version) as files:
+        with shard_files(self.files, self.version) as files:
             # One thread numbers the words that others split.
             inputs = plan.inputs(files, splitters=self.threads - 1, threads=self.threads)
             inputs = replace(inputs, encoder_ids=dict(self.encoder_ids), load_encoder=load)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pyarrow as pa
@@ -65,7 +66,7 @@ class AlignedWriter:
         self._writer.close()
 
 
-def join(pieces: list[Path], writer: BatchWriter) -> None:
+def join(pieces: Iterable[Path], writer: BatchWriter) -> None:
     """Append the rows of some pieces to a file; batches that are whole are copied as they are."""
     for path in pieces:
         with pa.memory_map(str(path)) as source:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,9 +14,16 @@ from numpy.typing import NDArray
 
 from cocite.artifacts import load_array
 from cocite.corpus.division.aligned import join
-from cocite.corpus.division.order_range import LINKS, PLAN, TEXTS, OrderRange
-from cocite.corpus.division.resolve_part import EVENTS, PAPER_PIECE, ResolvePart
-from cocite.corpus.division.runs import text_rows
+from cocite.corpus.division.order_range import LINKS, ORDERED, RANGES, TEXTS, OrderRange
+from cocite.corpus.division.resolve_part import (
+    DEGREES,
+    EVENTS,
+    KEPT,
+    PAPER_PIECE,
+    RESOLVED,
+    ResolvePart,
+)
+from cocite.corpus.division.runs import INDEX, KINDS
 from cocite.corpus.division.survey import Survey, split_codes, survey_parts
 from cocite.corpus.links import bucket_limits
 from cocite.corpus.records import CONTEXTS, PAPERS, SENTENCES, SPLITS
@@ -25,7 +33,10 @@ from cocite.corpus.rules import Limits
 from cocite.corpus.spill import BatchWriter, NpyWriter
 from cocite.corpus.staged_parts import StagedParts
 from cocite.corpus.streams import SourcePosition
+from cocite.part_files import PartFiles
 
+DIVIDED = "divided"
+"""The folder of what the steps write, among the parts' files."""
 RANGE = 1 << 17
 """Papers and texts of a range of rows, about: a worker has the texts in memory."""
 
@@ -48,51 +59,43 @@ def write_divided(
     the texts of a range.
 
     Args:
-        parts: with ``run``, in folders that lie in one.
+        parts: with ``run``.
 
     Returns:
         The counts, as :meth:`cocite.corpus.resolver.Resolver.run` gives them.
     """
     assert parts.run is not None
-    scratch = parts.folders[0].parent.parent / "divided"
-    survey_folder, resolved_folder, ordered = (scratch / name for name in ("survey", "resolved", "ordered"))
-    for path in (survey_folder, resolved_folder, ordered):
-        path.mkdir(parents=True, exist_ok=True)
-    survey = survey_parts(parts, survey_folder, log)
-    _write_survey(survey, survey_folder, split)
+    files = parts.files
+    # A name of its own: a machine that keeps copies of what it reads has none of an earlier import.
+    scratch = f"{DIVIDED}/{uuid.uuid4().hex[:8]}"
+    survey = survey_parts(parts, f"{scratch}/{KEPT}", log)
     from_contexts = survey.links == 0 if links_from_contexts is None else links_from_contexts
+    names = tuple(parts.names)
+    resolve = ResolvePart(scratch, names, limits.later_years, from_contexts, bodies)
+    with files.write(resolve.shared) as to:
+        _write_survey(survey, to, split)
     on_step("resolving the parts")
-    names = tuple(path.name for path in parts.folders)
-    resolve = ResolvePart(
-        parts.folders[0].parent,
-        names,
-        survey_folder,
-        resolved_folder,
-        limits.later_years,
-        from_contexts,
-        bodies,
-    )
     results = parts.run(resolve, len(names))
-    folders = [resolved_folder / f"{number:05d}" for number in range(len(names))]
-    _report(results, folders, survey, log)
+    resolved = [f"{scratch}/{RESOLVED}/{number:05d}" for number in range(len(names))]
+    _report(results, files, resolved, survey, log)
     on_step("ordering texts and citations")
     count = len(survey.table)
-    degrees = {name: _degrees(folders, name, count) for name in TEXTS}
+    degrees, index = _look_at(files, resolved, count)
     edges = _edges(degrees, count)
     starts = {name: _starts(degree, edges) for name, degree in degrees.items()}
-    (ordered / PLAN).write_text(json.dumps({"limits": edges, **starts}))
-    parts.run(OrderRange(resolved_folder, len(names), ordered, bodies), len(edges) - 1)
+    order = OrderRange(scratch, bodies)
+    with files.write(order.shared) as to:
+        (to / RANGES).write_text(json.dumps({"limits": edges, **starts}))
+        (to / INDEX).write_bytes(index)
+    parts.run(order, len(edges) - 1)
     on_step("joining the parts")
-    ranges = [ordered / f"{number:05d}" for number in range(len(edges) - 1)]
-    _join([path / PAPER_PIECE for path in folders], folder / "papers.arrow", PAPERS)
-    written = {
-        "contexts": _join([path / "contexts.arrow" for path in ranges], folder / "contexts.arrow", CONTEXTS)
-    }
+    ranges = [f"{scratch}/{ORDERED}/{number:05d}" for number in range(len(edges) - 1)]
+    _join(files, resolved, PAPER_PIECE, folder, PAPERS)
+    written = {"contexts": _join(files, ranges, "contexts.arrow", folder, CONTEXTS)}
     if bodies:
-        pieces = [path / "sentences.arrow" for path in ranges]
-        written["sentences"] = _join(pieces, folder / "sentences.arrow", SENTENCES)
+        written["sentences"] = _join(files, ranges, "sentences.arrow", folder, SENTENCES)
         np.save(folder / "sentences.indptr.npy", _indptr(degrees["sentences"]))
-    linked = {name: _join_links(ranges, name, count, folder) for name in LINKS}
+    linked = {name: _join_links(files, ranges, name, count, folder) for name in LINKS}
     if not sum(result["from_contexts"] for result in results):
         log.add("duplicate_citation", sum(result["links"] for result in results) - linked["cites"])
     np.save(folder / "ids.npy", survey.table.entries())
@@ -124,7 +127,13 @@ def _write_survey(survey: Survey, folder: Path, split: Callable[[int], str] | No
     (folder / "survey.json").write_text(json.dumps(facts))
 
 
-def _report(results: Sequence[dict[str, Any]], folders: Sequence[Path], survey: Survey, log: RuleLog) -> None:
+def _report(
+    results: Sequence[dict[str, Any]],
+    files: PartFiles,
+    resolved: Sequence[str],
+    survey: Survey,
+    log: RuleLog,
+) -> None:
     """Report what the parts have found, in the order in which one process finds it."""
     unknown: dict[int, set[int]] = {}
     late: dict[int, list[tuple[int, int, int]]] = {}
@@ -140,24 +149,31 @@ def _report(results: Sequence[dict[str, Any]], folders: Sequence[Path], survey: 
         keep_late(log, late.get(block, []))
     log.add("context_unknown_cited", sum(result["unknown_cited"] for result in results))
     for kind in TEXTS:
-        for found, rule, reason, file, line, id_ in _events(folders):
-            if found == kind:
-                log.report(rule, reason, SourcePosition(file, line), id=id_)
+        for path in _each(files, resolved, EVENTS):
+            with path.open(encoding="ascii") as lines:
+                for found, rule, reason, file, line, id_ in map(json.loads, lines):
+                    if found == kind:
+                        log.report(rule, reason, SourcePosition(file, line), id=id_)
 
 
-def _events(folders: Sequence[Path]) -> Iterator[list[Any]]:
-    for folder in folders:
-        with (folder / EVENTS).open(encoding="ascii") as lines:
-            yield from map(json.loads, lines)
+def _each(files: PartFiles, folders: Sequence[str], name: str) -> Iterator[Path]:
+    """One file of each folder."""
+    return (folder / name for folder in files.each(folders, [name]))
 
 
-def _degrees(folders: Sequence[Path], name: str, count: int) -> NDArray[np.int32]:
-    """(count,) the texts of each paper."""
-    degrees = np.zeros(count, np.int32)
-    for folder in folders:
-        for rows in text_rows(folder, name):
-            np.add.at(degrees, rows, np.int32(1))
-    return degrees
+def _look_at(
+    files: PartFiles, resolved: Sequence[str], count: int
+) -> tuple[dict[str, NDArray[np.int32]], bytes]:
+    """The (count,) texts of each paper by their kind, and the index of the runs of all parts."""
+    degrees = {name: np.zeros(count, np.int32) for name in TEXTS}
+    index = []
+    for folder in files.each(resolved, [DEGREES, INDEX]):
+        kinds, rows, counts = load_array(folder / DEGREES, mapped=False)
+        for name, found in degrees.items():
+            of_kind = kinds == KINDS.index(name)
+            np.add.at(found, rows[of_kind], counts[of_kind])
+        index.append((folder / INDEX).read_bytes())
+    return degrees, b"".join(index)
 
 
 def _edges(degrees: Mapping[str, NDArray[np.int32]], count: int) -> list[int]:
@@ -180,29 +196,27 @@ def _indptr(degrees: NDArray[np.integer]) -> NDArray[np.int64]:
     return indptr
 
 
-def _join(pieces: list[Path], to: Path, schema: Any) -> int:
-    """Join the pieces of an Arrow file; returns its rows."""
-    writer = BatchWriter(to, schema)
-    join(pieces, writer)
+def _join(files: PartFiles, folders: Sequence[str], name: str, to: Path, schema: Any) -> int:
+    """Join the pieces of an Arrow file of the store, which have its name; returns its rows."""
+    writer = BatchWriter(to / name, schema)
+    join(_each(files, folders, name), writer)
     writer.close()
     return writer.rows
 
 
-def _join_links(ranges: Sequence[Path], name: str, count: int, folder: Path) -> int:
+def _join_links(files: PartFiles, ranges: Sequence[str], name: str, count: int, to: Path) -> int:
     """Join the links of the ranges of rows; returns their number."""
     suffixes = ("indices", "counts") if name == "cocitations" else ("indices",)
     total = 0
     for suffix in suffixes:
-        writer = NpyWriter(folder / f"{name}.{suffix}.npy", np.int32)
-        for path in ranges:
-            writer.write(load_array(path / f"{name}.{suffix}.npy"))
+        writer = NpyWriter(to / f"{name}.{suffix}.npy", np.int32)
+        for path in _each(files, ranges, f"{name}.{suffix}.npy"):
+            writer.write(load_array(path))
         writer.close()
         total = writer.count
-    degrees = [
-        np.empty(0, np.int64),
-        *(load_array(path / f"{name}.degrees.npy", mapped=False) for path in ranges),
-    ]
+    degrees = [np.empty(0, np.int64)]
+    degrees += [load_array(path, mapped=False) for path in _each(files, ranges, f"{name}.degrees.npy")]
     joined = np.concatenate(degrees)
     assert len(joined) == count
-    np.save(folder / f"{name}.indptr.npy", _indptr(joined))
+    np.save(to / f"{name}.indptr.npy", _indptr(joined))
     return total

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.corpus.division.aligned import AlignedWriter
-from cocite.corpus.division.runs import read_pairs, read_texts
+from cocite.corpus.division.resolve_part import RESOLVED
+from cocite.corpus.division.runs import Runs, read_index
 from cocite.corpus.records import CONTEXTS, SENTENCES
-from cocite.temporary import temporary_beside
+from cocite.part_files import PartFiles
 
 LINKS = ("cites", "cited_by", "cocitations")
 """The links of a store, by the beginning of their files' names."""
-PLAN = "ranges.json"
+PLAN, ORDERED = "plan", "ordered"
+"""Folders of an import: what all ranges need, and the ranges."""
+RANGES = "ranges.json"
 TEXTS = {"contexts": (CONTEXTS, None), "sentences": (SENTENCES, "position")}
 """Kind of text -> its columns in the store, and the one that orders the texts of a paper."""
 
@@ -29,51 +31,48 @@ class OrderRange:
     """How a range of rows is put in order.
 
     Attributes:
-        resolved: the folder of the resolved parts.
-        parts: number of parts.
-        to: for the ranges' folders; it holds ``PLAN``.
+        folder: among the parts' files, of what the steps of this import write.
         bodies: keep body sentences.
 
     Example:
-        >>> OrderRange(Path("resolved"), 7, Path("ordered"), bodies=True).parts
-        7
+        >>> OrderRange("divided", bodies=True).shared
+        'divided/plan'
     """
 
-    resolved: Path
-    parts: int
-    to: Path
+    folder: str
     bodies: bool
 
-    def open(self) -> Callable[[int], dict[str, Any]]:
-        """Read the plan; returns what puts a range in order, given by its number."""
-        plan = json.loads((self.to / PLAN).read_text())
-        folders = [self.resolved / f"{number:05d}" for number in range(self.parts)]
+    @property
+    def shared(self) -> str:
+        """The folder with what all ranges need: where they begin, and the index of all parts' runs."""
+        return f"{self.folder}/{PLAN}"
 
-        def make(number: int) -> dict[str, Any]:
-            folder = self.to / f"{number:05d}"
-            with temporary_beside(folder, folder=True) as temporary:
-                first, last = plan["limits"][number], plan["limits"][number + 1]
+    def open(self, shared: Path) -> Callable[[PartFiles, int], dict[str, Any]]:
+        """Read the plan; returns what puts a range in order, given by its number."""
+        plan, index = json.loads((shared / RANGES).read_text()), read_index(shared)
+
+        def make(files: PartFiles, number: int) -> dict[str, Any]:
+            runs = Runs(files, f"{self.folder}/{RESOLVED}", index)
+            first, last = plan["limits"][number], plan["limits"][number + 1]
+            with files.write(f"{self.folder}/{ORDERED}/{number:05d}") as to:
                 for name in LINKS:
-                    _write_links(folders, name, first, last, temporary)
+                    _write_links(runs, name, first, last, to)
                 for name, (schema, ties) in TEXTS.items():
                     if name == "sentences" and not self.bodies:
                         continue
-                    writer = AlignedWriter(temporary / f"{name}.arrow", schema, plan[name][number])
-                    for batch in read_texts(folders, name, first, last, ties=ties):
+                    writer = AlignedWriter(to / f"{name}.arrow", schema, plan[name][number])
+                    for batch in runs.texts(name, schema, first, last, ties=ties):
                         writer.write(batch)
                     writer.close()
-                if folder.exists():
-                    shutil.rmtree(folder)
-                temporary.rename(folder)
             return {}
 
         return make
 
 
-def _write_links(folders: list[Path], name: str, first: int, last: int, to: Path) -> None:
+def _write_links(runs: Runs, name: str, first: int, last: int, to: Path) -> None:
     """Write the entries and the degrees of a range of rows, and the counts of co-citations."""
     counted = name == "cocitations"
-    keys, counts = read_pairs(folders, name, first << 32, last << 32, counted=counted)
+    keys, counts = runs.pairs(name, first << 32, last << 32, counted=counted)
     entries: NDArray[np.int32] = (keys & 0xFFFFFFFF).astype(np.int32)
     np.save(to / f"{name}.indices.npy", entries)
     np.save(to / f"{name}.degrees.npy", np.bincount((keys >> 32) - first, minlength=last - first))

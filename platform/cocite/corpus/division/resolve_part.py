@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from cocite.artifacts import load_array
 from cocite.corpus.division.aligned import AlignedWriter
-from cocite.corpus.division.runs import PairRuns, TextRuns, keys_of
+from cocite.corpus.division.runs import KINDS, PairRuns, RunFile, TextRuns, keys_of
 from cocite.corpus.division.survey import PartPlace
 from cocite.corpus.idtable import IdTable
 from cocite.corpus.links import BLOCK
@@ -24,12 +23,16 @@ from cocite.corpus.resolution import Resolution, ResolvedTexts
 from cocite.corpus.rule_log import LISTED
 from cocite.corpus.share import Share
 from cocite.corpus.share_reports import kept_links, kept_rows
-from cocite.corpus.staged_parts import read_shares, renumbered
-from cocite.temporary import temporary_beside
+from cocite.corpus.staged_parts import STAGED, read_shares, renumbered
+from cocite.part_files import PartFiles
 
 EVENTS = "events.jsonl"
 """The texts of a part that are left out: ``[kind, rule, reason, file, line, id]``."""
 PAPER_PIECE = "papers.arrow"
+DEGREES = "degrees.npy"
+"""(3, n) int32: the kind of text, the row of a paper, and how many texts of the kind a run has of it."""
+SURVEY, KEPT, RESOLVED = "survey", "kept", "resolved"
+"""Folders of an import: what all parts need, what is kept of each, and the resolved parts."""
 
 
 @dataclass(frozen=True)
@@ -37,46 +40,45 @@ class ResolvePart:
     """How a part is resolved.
 
     Attributes:
-        staged: the folders of the staged parts are in it, by name.
-        parts: their names.
-        survey: the folder with what all parts need.
-        to: for the parts' folders.
+        folder: among the parts' files, of what the steps of this import write.
+        parts: names of the staged parts.
         later_years: see :class:`~cocite.corpus.rules.Limits`.
         links_from_contexts: make a citation of each (citing, cited) of a context.
         bodies: keep body sentences.
 
     Example:
-        >>> ResolvePart(Path("staged"), ("00000",), Path("survey"), Path("resolved"), 1, False, True).parts
-        ('00000',)
+        >>> ResolvePart("divided", ("00000",), 1, False, True).shared
+        'divided/survey'
     """
 
-    staged: Path
+    folder: str
     parts: tuple[str, ...]
-    survey: Path
-    to: Path
     later_years: int | None
     links_from_contexts: bool
     bodies: bool
 
-    def open(self) -> Callable[[int], dict[str, Any]]:
+    @property
+    def shared(self) -> str:
+        """The folder with what all parts need."""
+        return f"{self.folder}/{SURVEY}"
+
+    def open(self, shared: Path) -> Callable[[PartFiles, int], dict[str, Any]]:
         """Open what all parts need; returns what resolves a part, given by its number."""
 
         def load(name: str) -> NDArray[Any]:
-            return np.asarray(load_array(self.survey / f"{name}.npy"))
+            return np.asarray(load_array(shared / f"{name}.npy"))
 
         table = IdTable.of(load("hashes"), load("rows"))
         resolution = Resolution(table, load("years"), self.later_years)
-        facts = json.loads((self.survey / "survey.json").read_text())
+        facts = json.loads((shared / "survey.json").read_text())
 
-        def make(number: int) -> dict[str, Any]:
-            folder = self.to / f"{number:05d}"
-            with temporary_beside(folder, folder=True) as temporary:
-                part = _Part(self, number, temporary, PartPlace(**facts["places"][number]), facts["codes"])
-                result = part.resolve(resolution, load("sample"))
-                if folder.exists():
-                    shutil.rmtree(folder)
-                temporary.rename(folder)
-            return result
+        def make(files: PartFiles, number: int) -> dict[str, Any]:
+            staged = files.read(f"{STAGED}/{self.parts[number]}")
+            kept = files.read(f"{self.folder}/{KEPT}/{number:05d}")
+            place = PartPlace(**facts["places"][number])
+            with files.write(f"{self.folder}/{RESOLVED}/{number:05d}") as to:
+                part = _Part(self, staged, kept, to, number, place, facts["codes"])
+                return part.resolve(resolution, load("sample"))
 
         return make
 
@@ -92,14 +94,19 @@ class _LinkReport:
 
 class _Part:
     def __init__(
-        self, step: ResolvePart, number: int, to: Path, place: PartPlace, codes: dict[str, int] | None
+        self,
+        step: ResolvePart,
+        staged: Path,
+        kept: Path,
+        to: Path,
+        number: int,
+        place: PartPlace,
+        codes: dict[str, int] | None,
     ) -> None:
-        self.step, self.to, self.place = step, to, place
-        self.staged = step.staged / step.parts[number]
+        self.step, self.staged, self.to, self.place = step, staged, to, place
+        # Where all of the part's papers and contexts are kept, there is no such folder, or an empty one.
         self.kept = {
-            name: load_array(path, mapped=False)
-            if (path := step.survey / f"{number:05d}.{name}.npy").exists()
-            else None
+            name: load_array(path, mapped=False) if (path := kept / f"{name}.npy").exists() else None
             for name in ("papers", "contexts")
         }
         self.codes = None if codes is None else _lookup(codes)
@@ -107,11 +114,12 @@ class _Part:
         self.splits = np.zeros(len(SPLITS), np.int64)
         self.report = _LinkReport()
         self.at_link = place.links
-        self.cites, self.cited_by = PairRuns(to, "cites"), PairRuns(to, "cited_by")
-        self.together = PairRuns(to, "cocitations", counted=True)
+        self.runs = RunFile(to, number)
+        self.cites, self.cited_by = PairRuns(self.runs, "cites"), PairRuns(self.runs, "cited_by")
+        self.together = PairRuns(self.runs, "cocitations", counted=True)
         self.texts = {
-            "contexts": TextRuns(to, "contexts", CONTEXTS),
-            "sentences": TextRuns(to, "sentences", SENTENCES, ties="position"),
+            "contexts": TextRuns(self.runs, "contexts", CONTEXTS),
+            "sentences": TextRuns(self.runs, "sentences", SENTENCES, ties="position"),
         }
         self.links = self.from_contexts = self.unknown_cited = 0
 
@@ -128,10 +136,12 @@ class _Part:
                     batch = tables["sentences"]
                     self._texts("sentences", batch, share, resolution.sentences(batch), events)
         for pairs in (self.cites, self.cited_by, self.together):
-            pairs.close()
+            pairs.flush()
         for texts in self.texts.values():
-            texts.close()
+            texts.flush()
+        self.runs.close()
         self.papers.close()
+        np.save(self.to / DEGREES, self._degrees())
         return {
             "links": self.links,
             "from_contexts": self.from_contexts,
@@ -141,6 +151,13 @@ class _Part:
             "unknown_cited": self.unknown_cited,
             "splits": self.splits.tolist(),
         }
+
+    def _degrees(self) -> NDArray[np.int32]:
+        found = [np.empty((3, 0), np.int32)]
+        for kind, texts in self.texts.items():
+            for rows, counts in texts.degrees:
+                found.append(np.stack([np.full(len(rows), KINDS.index(kind)), rows, counts]).astype(np.int32))
+        return np.concatenate(found, axis=1)
 
     def _shares(self) -> Iterator[tuple[Share, NDArray[np.bool_], NDArray[np.bool_]]]:
         """The shares, and which of their papers and contexts are kept."""

@@ -18,7 +18,14 @@ from cocite.corpus.idtable import HashSet, IdTable
 from cocite.corpus.records import SPLITS
 from cocite.corpus.rule_log import RuleLog
 from cocite.corpus.share_reports import kept_links, kept_rows, report_share, sample_citations
-from cocite.corpus.staged_parts import CONTEXT_IDS, StagedParts, failure_of, read_shares
+from cocite.corpus.staged_parts import (
+    CONTEXT_IDS,
+    KEYS,
+    SURVEYED,
+    StagedParts,
+    failure_of,
+    read_shares,
+)
 
 LONGEST_NUMBER = len(str((1 << 63) - 1))
 
@@ -77,19 +84,20 @@ def can_be_divided(parts: StagedParts, longest: int) -> bool:
         parts: the staged parts.
         longest: characters of an id, at most.
     """
-    if parts.run is None or not parts.folders:
+    if parts.run is None or not parts.names:
         return False
     numbered = [part for part in parts.staged if part.numbers]
     fits = all(part.longest + LONGEST_NUMBER <= longest for part in numbered)
     return not numbered or (fits and not any(part.named for part in parts.staged))
 
 
-def survey_parts(parts: StagedParts, folder: Path, log: RuleLog) -> Survey:
+def survey_parts(parts: StagedParts, to: str, log: RuleLog) -> Survey:
     """Look at all parts in the order of the source.
 
     Args:
         parts: the staged parts.
-        folder: is given, for each part with repeated ids, which of its papers and contexts are kept.
+        to: folder among the parts' files that is given, for each part with repeated ids, which of its papers and
+            contexts are kept.
         log: receives the hits of rules.
 
     Raises:
@@ -98,12 +106,16 @@ def survey_parts(parts: StagedParts, folder: Path, log: RuleLog) -> Survey:
     found = Survey()
     contexts = HashSet()
     lines = numbers = 0
-    for number, (staged_folder, part, staged) in enumerate(
-        zip(parts.folders, parts.parts, parts.staged, strict=True)
+    for number, (folder, part, staged) in enumerate(
+        zip(parts.folders(SURVEYED), parts.parts, parts.staged, strict=True)
     ):
         lines = lines if part.continues else 0
         found.places.append(PartPlace(lines, numbers, len(found.table), found.links))
-        _survey_part(staged_folder, lines, numbers, found, contexts, log, folder / f"{number:05d}")
+        kept = _survey_part(folder, lines, numbers, found, contexts, log)
+        if not all(mask.all() for mask in kept.values()):
+            with parts.files.write(f"{to}/{number:05d}") as folder_of_kept:
+                for name, mask in kept.items():
+                    np.save(folder_of_kept / f"{name}.npy", mask)
         if staged.failed:
             raise failure_of(staged)
         lines += staged.lines
@@ -113,9 +125,10 @@ def survey_parts(parts: StagedParts, folder: Path, log: RuleLog) -> Survey:
 
 
 def _survey_part(
-    folder: Path, lines: int, numbers: int, found: Survey, contexts: HashSet, log: RuleLog, to: Path
-) -> None:
-    shares = list(read_shares(folder, mapped=True))
+    folder: Path, lines: int, numbers: int, found: Survey, contexts: HashSet, log: RuleLog
+) -> dict[str, NDArray[np.bool_]]:
+    """Look at a part; returns which of its papers and contexts are kept."""
+    shares = list(read_shares(folder, mapped=True, files=KEYS))
     papers = [share.tables["papers"] for share in shares]
     is_new = found.table.add_hashed(
         _joined(papers, "hash", np.uint64),
@@ -125,15 +138,13 @@ def _survey_part(
     years = _joined(papers, "year", np.int16)
     found.years.frombytes(np.ascontiguousarray(years[is_new]).tobytes())
     ids = load_array(folder / CONTEXT_IDS, mapped=False)
-    is_new_context = contexts.add(ids) if len(ids) else np.ones(0, bool)
-    for name, kept in (("papers", is_new), ("contexts", is_new_context)):
-        if not kept.all():
-            np.save(to.with_suffix(f".{name}.npy"), kept)
+    count = sum(share.tables["contexts"].num_rows for share in shares)
+    is_new_context = contexts.add(ids) if len(ids) else np.ones(count, bool)
     at = at_context = 0
     for share in shares:
         new = is_new[at : at + share.tables["papers"].num_rows]
         count = share.tables["contexts"].num_rows
-        new_context = is_new_context[at_context : at_context + count] if len(ids) else np.ones(count, bool)
+        new_context = is_new_context[at_context : at_context + count]
         at, at_context = at + len(new), at_context + count
         for hit in share.hits:
             hit.moved(lines, numbers)
@@ -141,6 +152,7 @@ def _survey_part(
         links = kept_rows(share.tables["links"], kept_links(share.tables["links"], new))
         sample_citations(found.sample, links, share.files, lines)
         found.links += len(links["cited"].flatten())
+    return {"papers": is_new, "contexts": is_new_context}
 
 
 def _joined(batches: list[pa.RecordBatch], name: str, dtype: type) -> NDArray[Any]:

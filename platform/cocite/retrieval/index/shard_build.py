@@ -103,7 +103,7 @@ def build_stages(inputs: ShardInputs) -> list[BuildStage]:
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
-        >>> from cocite.retrieval.index.part_files import LocalFiles
+        >>> from cocite.part_files import LocalFiles
         >>> from cocite.retrieval.index.sharded_plan import ShardedPlan
         >>> inputs = ShardedPlan.of(starter_corpus(), shards=2).inputs(LocalFiles(Path("parts")))
         >>> [len(stage.parts) for stage in build_stages(inputs)]

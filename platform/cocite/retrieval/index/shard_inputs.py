@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from cocite.corpus.csr import CSR
 from cocite.corpus.store import Corpus
+from cocite.part_files import PartFiles
 from cocite.protocols import Encoder
 from cocite.retrieval.engines.anchor_texts import cited_at
 from cocite.retrieval.engines.bm25_fields import USUAL, Bm25Fields, Bm25Settings
 from cocite.retrieval.index.collection import Collection
 from cocite.retrieval.index.documents import Advance, ignore_progress
-from cocite.retrieval.index.part_files import PartFiles
 from cocite.retrieval.index.shard_layout import CONTEXTS, PAPERS
 from cocite.retrieval.index.shard_ranges import ShardRange
 from cocite.text.tokens import SPLITTERS
@@ -49,7 +49,7 @@ class ShardInputs:
         >>> from pathlib import Path
         >>> from cocite.corpus.history import History
         >>> from cocite.corpus.starter import starter_corpus
-        >>> from cocite.retrieval.index.part_files import LocalFiles
+        >>> from cocite.part_files import LocalFiles
         >>> corpus = starter_corpus()
         >>> collection = Collection(corpus, History.all(corpus), np.ones(len(corpus), bool))
         >>> inputs = ShardInputs(collection, [ShardRange(0, 200, 0, 0)], LocalFiles(Path("parts")))

@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from cocite.part_files import LocalFiles
 from cocite.retrieval.index.documents import Advance, ignore_progress
-from cocite.retrieval.index.part_files import LocalFiles
 from cocite.retrieval.index.shard_build import assemble, build_stages, describe_shards
 from cocite.retrieval.index.sharded_plan import ShardedPlan
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from cocite.corpus.history import known_history
 from cocite.corpus.store import Corpus
+from cocite.part_files import PartFiles
 from cocite.protocols import Encoder
 from cocite.retrieval.engines.bm25_fields import Bm25Fields
 from cocite.retrieval.engines.vectors import check_kind
 from cocite.retrieval.index.collection import Collection
 from cocite.retrieval.index.documents import Advance, ignore_progress
-from cocite.retrieval.index.part_files import PartFiles
 from cocite.retrieval.index.shard_inputs import ShardInputs
 from cocite.retrieval.index.shard_ranges import ShardRange, divide
 from cocite.retrieval.index.stored_corpus import link_corpus, read_bodies

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.killed_driver import run_killed
+from helpers.object_stores import everywhere
 from helpers.pdf_files import article_file
 from helpers.records import write_lines
 from helpers.staged import one_part, outcome
 
 from cocite.corpus.builder import build
+from cocite.corpus.division import assembly
 from cocite.corpus.importers import open_source
 from cocite.corpus.store import Corpus
 from cocite.errors import BusyError, InputError
@@ -22,6 +25,7 @@ from cocite.locks import locked
 from cocite_jobs.cluster.connection import ray_connection
 from cocite_jobs.steps.importing.import_corpus import import_in_parts
 from cocite_jobs.steps.run_parts import Workers
+from cocite_jobs.storage.location import Location
 
 TESTS = Path(__file__).parents[3]
 
@@ -59,6 +63,27 @@ def test_in_this_process(tmp_path: Path) -> None:
     assert steps[0] == "putting the parts together"
     assert (len(read) > 5, sum(read)) == (True, source.stat().st_size)
     assert not list(tmp_path.rglob("*.parts*"))
+
+
+@everywhere
+def test_parts_elsewhere(tmp_path: Path, remote: str) -> None:
+    source = source_of(tmp_path)
+    (Location.of(remote) / "in").upload(tmp_path, [source.name])
+    options = {"source_uri": f"{remote}/in/{source.name}", "to_uri": f"{remote}/store"}
+    parts = outcome(tmp_path / "at", partial(in_parts, source), workers=Workers(), **options)
+    assert parts == outcome(tmp_path / "at", partial(one_part, source))
+    assert Location.of(remote).names() == ["in"]
+
+
+def test_parts_elsewhere_that_one_process_puts_together(tmp_path: Path, remote: str) -> None:
+    source = source_of(tmp_path)
+    named = {"citing": "p1", "cited": ["p2"], "context": "a text with an id [CIT]", "id": "p1/0"}
+    source.write_text(source.read_text() + json.dumps(named) + "\n")
+    steps: list[str] = []
+    options = {"workers": Workers(), "to_uri": f"{remote}/store", "on_step": steps.append}
+    parts = outcome(tmp_path / "at", partial(in_parts, source), **options)
+    assert parts == outcome(tmp_path / "at", partial(one_part, source))
+    assert "joining the parts" not in steps
 
 
 def test_columns_of_tables_reach_the_parts(tmp_path: Path) -> None:
@@ -177,7 +202,8 @@ def test_on_ray_with_a_killed_driver_and_a_killed_worker(
     assert 3 <= len(kept) < len(open_source(source).parts(10_000))
     assert not store.exists()
 
-    monkeypatch.setenv("PYTHONPATH", str(TESTS))  # the workers read the helper that kills one of them
+    # The workers read the helper that kills one of them.
+    monkeypatch.setenv("PYTHONPATH", str(TESTS), os.pathsep)
     from helpers import killed_part
 
     monkeypatch.setattr("cocite_jobs.steps.importing.import_corpus.StageParts", killed_part.KilledOnce)
@@ -198,3 +224,32 @@ def test_on_ray_with_a_killed_driver_and_a_killed_worker(
     died = int((tmp_path / "ray" / "died").read_text())
     assert died != os.getpid()
     assert not (store.parent / ".store.parts").exists()
+
+
+@pytest.mark.integration
+def test_on_ray_in_a_store_with_killed_workers(
+    tmp_path: Path, folder_in: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, remote = source_of(tmp_path, 4000), folder_in("s3")
+    expected = outcome(tmp_path / "at", partial(one_part, source))
+    (Location.of(remote) / "in").upload(tmp_path, [source.name])
+    monkeypatch.setenv("PYTHONPATH", str(TESTS), os.pathsep)
+    from helpers import killed_part
+
+    monkeypatch.setattr("cocite_jobs.steps.importing.import_corpus.StepParts", killed_part.StepKilledOnce)
+    monkeypatch.setattr(assembly, "RANGE", 20)
+    with ray_connection("local"):
+        found = outcome(
+            tmp_path / "at",
+            partial(in_parts, source, size=40_000),
+            workers=Workers(on="ray", count=2),
+            source_uri=f"{remote}/in/{source.name}",
+            to_uri=f"{remote}/store",
+        )
+    assert found == expected
+    died = {
+        name: int(Location.of(remote).read(f"died-{name}") or 0) for name in ("ResolvePart", "OrderRange")
+    }
+    assert not set(died.values()) & {0, os.getpid()}
+    assert len(set(died.values())) == 2
+    assert Location.of(remote).names() == ["died-OrderRange", "died-ResolvePart", "in"]

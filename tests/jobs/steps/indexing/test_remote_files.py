@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from cocite.retrieval.index.part_files import LocalFiles
-from cocite_jobs.steps.indexing.remote_files import RemoteFiles, part_files
+from cocite.part_files import LocalFiles
+from cocite_jobs.steps.indexing.remote_files import RemoteShardFiles, shard_files
 from cocite_jobs.storage.location import Location
 
 
 def test_parts_are_uploaded_and_read_back(remote: str) -> None:
     parts, version = Location.of(f"{remote}/.index.parts"), Location.of(f"{remote}/index/versions/000001")
-    with part_files(parts, version) as files:
-        assert isinstance(files, RemoteFiles)
+    with shard_files(parts, version) as files:
+        assert isinstance(files, RemoteShardFiles)
         with files.write("counts/papers/0003") as folder:
             (folder / "text").mkdir()
             (folder / "text" / "a.txt").write_text("a")
@@ -25,7 +25,7 @@ def test_parts_are_uploaded_and_read_back(remote: str) -> None:
     assert not scratch.exists()
     assert list(parts.files_below()) == ["counts/papers/0003/text/a.txt"]
     assert list(version.files_below()) == ["shards/0003/b.txt"]
-    with part_files(parts, version) as files:
+    with shard_files(parts, version) as files:
         first, second = files.read("counts/papers/0003"), files.read("counts/papers/0003")
         assert first == second
         assert (first / "text" / "a.txt").read_text() == "a"
@@ -38,7 +38,7 @@ def test_an_error_uploads_nothing(remote: str) -> None:
     parts = Location.of(remote)
 
     def fail() -> None:
-        with part_files(parts, parts) as files, files.write("names") as folder:
+        with shard_files(parts, parts) as files, files.write("names") as folder:
             (folder / "a.txt").touch()
             raise KeyboardInterrupt
 
@@ -49,5 +49,5 @@ def test_an_error_uploads_nothing(remote: str) -> None:
 
 def test_a_folder_of_this_machine_is_used_as_it_is(tmp_path: Path) -> None:
     here = Location.of(tmp_path)
-    with part_files(here, here) as files:
+    with shard_files(here, here) as files:
         assert files == LocalFiles(tmp_path, durable=True)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from cocite import part_files
 from cocite.errors import WriteError
-from cocite.retrieval.index import part_files
-from cocite.retrieval.index.part_files import LocalFiles
+from cocite.part_files import LocalFiles
 
 
 @pytest.mark.parametrize("durable", [False, True])
@@ -29,6 +29,17 @@ def test_a_folder_appears_whole_and_is_replaced_whole(tmp_path: Path, durable: b
     files.remove("counts")
     files.remove("counts")
     assert not list(tmp_path.iterdir())
+
+
+def test_folders_and_pieces_of_files_are_read_where_they_are(tmp_path: Path) -> None:
+    files = LocalFiles(tmp_path)
+    for name in ("0", "1"):
+        with files.write(name) as folder:
+            (folder / "a.bin").write_bytes(bytes(range(9)))
+    assert list(files.each(["1", "0"], ["a.bin"])) == [tmp_path / "1", tmp_path / "0"]
+    pieces = files.pieces([("0/a.bin", 2, 4), ("1/a.bin", 8, 9)])
+    files.remove("0")
+    assert [piece.to_pybytes() for piece in pieces] == [b"\2\3", b"\10"]
 
 
 def test_an_error_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,16 @@
-"""Where the parts of an index build lie until the index is made of them: named folders that appear whole."""
+"""Where the parts of an import or an index build lie until all is made of them: named folders that appear whole."""
 
 from __future__ import annotations
 
 import errno
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+import pyarrow as pa
 
 from cocite.artifacts import exchange
 from cocite.atomic_files import sync
@@ -26,6 +28,19 @@ class PartFiles(Protocol):
 
     def read(self, name: str) -> Path:
         """A local folder with the content; it is not written to."""
+        ...
+
+    def each(self, names: Iterable[str], only: Sequence[str] | None = None) -> Iterator[Path]:
+        """Local folders with the content, one after the other: one may be gone when the next is asked for.
+
+        Args:
+            names: of the folders.
+            only: names of the files that are read, which all of the folders have; None: all.
+        """
+        ...
+
+    def pieces(self, places: Sequence[tuple[str, int, int]]) -> list[pa.Buffer]:
+        """Pieces of files, each by the name of the file, its first byte and the one behind its last."""
         ...
 
     def write(self, name: str) -> AbstractContextManager[Path]:
@@ -61,6 +76,19 @@ class LocalFiles:
     def read(self, name: str) -> Path:
         """A folder that was written."""
         return self.root / name
+
+    def each(self, names: Iterable[str], only: Sequence[str] | None = None) -> Iterator[Path]:  # noqa: ARG002 - all are here
+        """Folders that were written."""
+        return map(self.read, names)
+
+    def pieces(self, places: Sequence[tuple[str, int, int]]) -> list[pa.Buffer]:
+        """Pieces of files, mapped."""
+        found = []
+        for name, start, stop in places:
+            with pa.memory_map(str(self.root / name)) as file:
+                file.seek(start)
+                found.append(file.read_buffer(stop - start))
+        return found
 
     @contextmanager
     def write(self, name: str) -> Iterator[Path]:
