@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from cocite.artifacts import publish
 from cocite.errors import CociteError, IntegrityError, NotFoundError
 from cocite.manifests import MANIFEST
+from cocite.training.engine.kept_blocks import is_over
 from cocite.training.engine.stores import Write, kind_of
 from cocite.training.engine.world import World
 from cocite_jobs.storage.location import Location
@@ -46,6 +47,11 @@ class RemoteStore:
 
     def __init__(self, location: Location, world: World, *, metric: str, keep: int = 2) -> None:
         self.location, self.world, self.metric, self.keep = location, world, metric, keep
+
+    @property
+    def place(self) -> Location:
+        """See ``Store``."""
+        return self.location
 
     def latest(self) -> AbstractContextManager[Path | None]:
         """See ``Store``. Every byte is compared with the manifest, once on each machine."""
@@ -162,14 +168,18 @@ class RemoteStore:
         return True
 
     def _retain(self) -> None:
-        """Remove all but the best checkpoints and the newest, and the files of a writer that was killed."""
+        """Remove all but the best checkpoints and the newest, and the files of a writer that was killed.
+
+        With them go the blocks of minings that the newest has no need of.
+        """
         whole = self.checkpoints()
         ranked = sorted(((self._value(name), name) for name in whole), reverse=True)
         # The newest stays whatever its metric: it is the one to resume from.
         kept = {name for value, name in ranked[: self.keep] if value > -math.inf} | set(whole[-1:])
         kept |= {mined for name in kept if (mined := self._meta(name).get("mined"))}
+        last = int(whole[-1].removeprefix("step-")) if whole else 0
         for name in self.location.names():
-            if name.startswith(("step-", "mined-")) and name not in kept:
+            if (name.startswith(("step-", "mined-")) and name not in kept) or is_over(name, last):
                 (self.location / name).clear()
 
     def _value(self, name: str) -> float:

@@ -21,6 +21,7 @@ from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError, NotFoundError, WriteError
 from cocite.locks import locked_for_writing
 from cocite.manifests import MANIFEST, manifest_text, read_manifest
+from cocite.training.engine.kept_blocks import PREFIX
 from cocite.training.engine.stores import FolderStore, Store
 from cocite.training.engine.world import World
 from cocite.write_errors import writing_to
@@ -254,7 +255,7 @@ class TrainingRun:
     def _remove_checkpoints(self) -> None:
         """Remove the checkpoints and the model of an earlier training, and nothing that is not a training's."""
         for name in self.location.names():
-            if name.startswith(("step-", ".step-", "mined-")) or name in ("prepared", "model"):
+            if name.startswith(("step-", ".step-", "mined-", PREFIX)) or name in ("prepared", "model"):
                 (self.location / name).clear()
 
 

@@ -16,6 +16,7 @@ import torch
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
 from cocite.training.engine import loop
+from cocite.training.engine.folders import Folder
 from cocite.training.engine.memory import keep_freed_memory, return_freed_memory
 from cocite.training.engine.result import TrainResult
 from cocite.training.engine.stores import Store, Write
@@ -163,6 +164,11 @@ class LogKeepingStore:
         self, store: Store, world: World, run: TrainingRun, sender: ProgressSender, saved: Saved | None
     ) -> None:
         self.store, self.world, self.run, self.sender, self.saved = store, world, run, sender, saved
+
+    @property
+    def place(self) -> Folder:
+        """See ``Store``."""
+        return self.store.place
 
     def latest(self) -> AbstractContextManager[Path | None]:
         """See ``Store``."""

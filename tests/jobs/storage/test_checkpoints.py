@@ -19,6 +19,7 @@ from pyarrow import fs
 from cocite.errors import CociteError, IntegrityError
 from cocite.manifests import MANIFEST
 from cocite.training.engine import loop
+from cocite.training.engine.kept_blocks import KeptBlocks, remove_others
 from cocite.training.engine.stores import FolderStore
 from cocite.training.engine.world import World
 from cocite_jobs.storage.checkpoints import RemoteStore
@@ -88,6 +89,27 @@ def test_a_store_keeps_what_a_folder_keeps_and_what_broke_off_is_cleared_away(
     assert steps[0] == 9
     assert torch.equal(weights(resumed), weights(whole))
     assert store.location.names() == store.checkpoints() == [path.name for path in near.checkpoints()]
+
+
+@everywhere
+def test_the_blocks_of_a_mining_are_kept_there_until_a_later_checkpoint(remote: str) -> None:
+    store = RemoteStore(Location.of(remote) / "run", World(), metric="fit", keep=1)
+    rows, into = np.arange(6).reshape(3, 2), np.zeros((3, 2), int)
+    for step in (7, 8):
+        KeptBlocks(store.place / f"mining-{step:08d}-ab", 0).keep("mining: papers", 0, rows)
+    assert KeptBlocks(store.place / "mining-00000007-ab", 0).take("mining: papers", 0, into)
+    assert np.array_equal(into, rows)
+    assert not KeptBlocks(store.place / "mining-00000007-ab", 1).any_kept
+
+    def names() -> list[str]:
+        return [name for name in store.location.names() if name.startswith("mining-")]
+
+    store.save(7, lambda folder: (folder / MANIFEST).write_text("{}") and None, {})
+    assert names() == ["mining-00000007-ab", "mining-00000008-ab"]
+    store.save(8, lambda folder: (folder / MANIFEST).write_text("{}") and None, {})
+    assert names() == ["mining-00000008-ab"]
+    remove_others(store.place, "mining-00000008-cd", 8)
+    assert names() == []
 
 
 def test_an_upload_that_broke_off_is_no_checkpoint_and_is_cleared_away(tmp_path: Path) -> None:

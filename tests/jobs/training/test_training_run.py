@@ -104,6 +104,7 @@ def test_a_run_begins_where_nothing_is_and_resumes_where_a_checkpoint_is(
 def test_a_fresh_run_removes_checkpoints_and_nothing_else(run: TrainingRun, corpus: Corpus) -> None:
     run.begin(long_recipe(), corpus, "new")
     add_checkpoint(run, 3)
+    (run.location / "mining-00000003-9f86d081884c7d65").write("00000-mining-papers-000000000000", "block")
     run.location.write("notes.txt", "mine")
     run.begin(long_recipe("examples=40"), corpus, "fresh")
     assert run.location.names() == ["notes.txt", "run.json"]

@@ -15,6 +15,7 @@ from helpers.mapped_files import mapped_file
 from helpers.small_hatten import TRIPLETS, hatten_task
 
 from cocite.corpus.store import Corpus
+from cocite.errors import StoppedError
 from cocite.systems.hatten import base_task, mining, triplet_task
 from cocite.systems.hatten.base_task import HattenTask
 from cocite.systems.hatten.encoder import load_hatten_encoder
@@ -23,6 +24,7 @@ from cocite.training.engine.checkpoints import Saved
 from cocite.training.engine.loop import train
 from cocite.training.engine.stores import FolderStore
 from cocite.training.engine.watch import InterruptedWorkError, Watch
+from cocite.training.engine.wishes import Wishes
 from cocite.training.engine.world import World
 
 
@@ -205,6 +207,80 @@ def test_mining_tells_how_far_it_is_and_is_left_between_blocks(
         with pytest.raises(InterruptedWorkError, match=r"^$"):
             task.refresh(task.model, World(), 0)
         assert task.mined_papers is found
+
+
+class Recorded:
+    """A training that mines in blocks of 100 before its steps 0 and 4, and what it did in the last mining.
+
+    Attributes:
+        task: that was trained.
+        encoded: blocks of papers and contexts that were encoded.
+        told: blocks that progress was told of, which is of all, whoever did them.
+    """
+
+    def __init__(self, corpus: Corpus, folder: Path, store: FolderStore | None, stop: int = -1) -> None:
+        """Train until the end, or until ``stop`` blocks of the second mining are done."""
+        training = {"steps": 6, "refresh_every": 4, "checkpoint_every": 4, "evaluate_every": 9}
+        self.task = hatten_task(corpus, folder, objective=TRIPLETS, training=training)
+        self.encoded, self.told, self.minings, self.encodes = 0, 0, 0, False
+        self.stop, self.wishes = stop, Wishes()
+        with pytest.MonkeyPatch.context() as patch:
+            for module, name in ((base_task, "DOCUMENTS"), (mining, "BLOCK"), (triplet_task, "BLOCK")):
+                patch.setattr(module, name, 100)
+            embed = base_task.embed
+
+            def counting(*arguments: Any, **options: Any) -> Any:
+                self.encoded += self.encodes
+                return embed(*arguments, **options)
+
+            patch.setattr(base_task, "embed", counting)
+            told = Watch(stage=self.stage, advance=self.advance)
+            train(
+                self.task,
+                self.task.recipe.training,
+                world=World(),
+                store=store,
+                mining=told,
+                wishes=self.wishes,
+            )
+
+    def stage(self, what: str, _: int) -> None:
+        if what == "mining: papers":
+            self.encoded, self.told, self.minings = 0, 0, self.minings + 1
+        self.encodes = what in ("mining: papers", "mining: contexts")
+
+    def advance(self, _: int) -> None:
+        self.told += 1
+        if (self.minings, self.told) == (2, self.stop):
+            self.wishes.stop()
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return Recorded(corpus, tmp_path_factory.mktemp("whole"), None)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.8, 0.95])
+def test_a_training_that_is_stopped_while_mining_goes_on_with_the_blocks_that_are_done(
+    corpus: Corpus, tmp_path: Path, uninterrupted: Recorded, share: float
+) -> None:
+    stop, whole = int(share * uninterrupted.told), uninterrupted
+    assert 0 < whole.encoded < whole.told
+    store = FolderStore(tmp_path / "checkpoints", World(), metric=HattenTask.metric)
+    with pytest.raises(
+        StoppedError, match="while mining after step 4; its checkpoint and what was mined are kept"
+    ):
+        Recorded(corpus, tmp_path, store, stop)
+    [blocks] = (tmp_path / "checkpoints").glob("mining-*")
+    assert len(list(blocks.iterdir())) == stop
+    resumed = Recorded(corpus, tmp_path, store)
+    assert resumed.told == whole.told
+    assert resumed.encoded == max(whole.encoded - stop, 0)
+    for name, tensor in whole.task.mined().items():
+        assert torch.equal(resumed.task.mined()[name], tensor), name
+    for name, value in whole.task.model.state_dict().items():
+        assert torch.equal(resumed.task.model.state_dict()[name], value), name
+    assert not list((tmp_path / "checkpoints").glob("mining-*"))
 
 
 def test_mined_papers_lie_in_mapped_files(corpus: Corpus, tmp_path: Path) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from helpers.bag_task import BagTask, settings
 from helpers.many_processes import together
 from torch import Tensor
+from torch.multiprocessing.spawn import ProcessExitedException
 
 from cocite.artifacts import verify
 from cocite.errors import IntegrityError, StoppedError
@@ -244,3 +249,109 @@ def test_the_wish_of_one_rank_ends_the_mining_of_all(tmp_path: Path) -> None:
     for blocks, said in together(stopped_by_one, str(tmp_path)):
         assert blocks[-1] == (7, 2)
         assert "stopped while mining after step 7; its checkpoint is kept" in said
+
+
+class KeptMiner(SlowMiner):
+    """Mines twelve numbers of the present weights, in blocks that are kept."""
+
+    def refresh(self, model: Any, world: World, step: int) -> None:
+        share = world.share(12)
+        weights = torch.nn.utils.parameters_to_vector(model.parameters()).numpy()
+        into = np.zeros(share.stop - share.start, np.float32)
+        for block in self.watch.filled("mining: bags", into, size=2, total=12, world=world):
+            self.blocks.append((step, block.start))
+            if self.wish and (step, block.start) == (self.step, 2):
+                if self.wish == "die":
+                    os.kill(os.getpid(), signal.SIGKILL)
+                getattr(self.wishes, self.wish)()
+                self.wish = ""
+            into[block] = weights[share][block]
+        total = world.sum(torch.tensor([float(into.sum())])).item()
+        self.numbers = torch.tensor([np.tanh(total), float(step), 0.0])
+        self.times.append(step)
+
+
+def keeping(folder: Path, wish: str = "", step: int = 7, world: World = WORLD, **changes: Any) -> KeptMiner:
+    chosen = settings(**{"checkpoint_every": 100, **changes})
+    task = KeptMiner(chosen, wish, step)
+    wishes = task.wishes if world.rank == world.size - 1 else Wishes()
+    try:
+        store = FolderStore(folder, world.apart(), metric="fit", keep=9)
+        train(task, chosen, world=world, store=store, wishes=wishes)
+    except StoppedError as error:
+        task.said = str(error)  # type: ignore[attr-defined]
+    return task
+
+
+def mining_folders(folder: Path) -> list[str]:
+    return [name for name in names(folder) if name.startswith("mining-")]
+
+
+@pytest.mark.parametrize("step", [0, 7])
+def test_who_is_stopped_while_mining_goes_on_with_the_blocks_that_are_done(tmp_path: Path, step: int) -> None:
+    whole = keeping(tmp_path / "whole")
+    assert [start for at, start in whole.blocks if at == step] == [0, 2, 4, 6, 8, 10]
+    stopped = keeping(tmp_path / "parts", "stop", step)
+    assert "what was mined" in stopped.said  # type: ignore[attr-defined]
+    assert stopped.blocks[-2:] == [(step, 0), (step, 2)]
+    resumed = keeping(tmp_path / "parts")
+    assert [start for at, start in resumed.blocks if at == step] == [4, 6, 8, 10]
+    assert torch.equal(resumed.numbers, whole.numbers)
+    for one, other in zip(whole.model.parameters(), resumed.model.parameters(), strict=True):
+        assert torch.equal(one, other)
+    assert not mining_folders(tmp_path / "parts")
+
+
+def test_a_checkpoint_that_is_wanted_while_mining_costs_no_block(tmp_path: Path) -> None:
+    task = keeping(tmp_path, "save")
+    assert "step-00000007" in names(tmp_path)
+    assert [start for at, start in task.blocks if at == 7] == [0, 2, 4, 6, 8, 10]
+
+
+def killed_while_mining(world: World, folder: str) -> None:
+    keeping(Path(folder), "die", world=world, backend="ddp" if world.size > 1 else "plain")
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_the_blocks_of_killed_ranks_are_there_for_as_many_ranks_alone(tmp_path: Path, ranks: int) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    with pytest.raises(ProcessExitedException, match="terminated with signal SIGKILL"):
+        together(killed_while_mining, str(here), workers=ranks)
+    [folder] = mining_folders(here)
+    assert folder.startswith("mining-00000007-")
+    assert len(names(here / folder)) == ranks  # each had one block, and was killed in its second
+    shutil.copytree(here, there)
+    found = together(resumed_blocks, str(here), workers=ranks)
+    assert sum(len(blocks) for blocks in found) == 6 - ranks
+    other = together(resumed_blocks, str(there), workers=3 - ranks)
+    assert sum(len(blocks) for blocks in other) == 6
+
+
+def resumed_blocks(world: World, folder: str) -> list[int]:
+    task = keeping(Path(folder), world=world, backend="ddp" if world.size > 1 else "plain")
+    return [start for at, start in task.blocks if at == 7]
+
+
+def test_the_blocks_of_a_mining_stay_until_a_later_checkpoint_and_no_longer(tmp_path: Path) -> None:
+    class Looking(FolderStore):
+        def save(self, step: int, write: Any, metrics: Mapping[str, float]) -> None:
+            before = mining_folders(tmp_path)
+            super().save(step, write, metrics)
+            seen[step] = [name[:15] for name in before], [name[:15] for name in mining_folders(tmp_path)]
+
+    seen: dict[int, tuple[list[str], list[str]]] = {}
+    chosen = settings(refresh_every=5, checkpoint_every=4)
+    task = KeptMiner(chosen)
+    train(task, chosen, world=WORLD, store=Looking(tmp_path, WORLD, metric="fit"))
+    # Saving is not beside the steps here: the mining before step 5 begins after the checkpoint of step 4.
+    assert seen[4] == (["mining-00000000"], [])
+    assert seen[8] == (["mining-00000005"], [])
+
+
+def test_the_blocks_of_other_weights_are_not_taken(tmp_path: Path) -> None:
+    keeping(tmp_path, "stop", 0)
+    [blocks] = mining_folders(tmp_path)
+    other = keeping(tmp_path, "stop", 0, seed=1)
+    assert other.blocks == [(0, 0), (0, 2)]
+    assert mining_folders(tmp_path) != [blocks]

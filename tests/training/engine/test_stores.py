@@ -55,6 +55,17 @@ def test_the_best_and_the_last_are_kept(tmp_path: Path) -> None:
     assert {path.name for path in store.folder.iterdir()} == {f"step-{step:08d}" for step in (2, 4, 7)}
 
 
+def test_blocks_of_a_mining_go_with_a_checkpoint_of_a_later_step(tmp_path: Path) -> None:
+    store = FolderStore(tmp_path, WORLD, metric="fit", keep=1)
+    for step in (2, 3):
+        (store.place / f"mining-{step:08d}-ab").write("block", b"")
+    (tmp_path / ".mining-00000001-ab.tmp").mkdir()  # of a writer that was killed
+    save(store, 2, 0.5)
+    assert store.place.names() == ["mining-00000002-ab", "mining-00000003-ab", "step-00000002"]
+    save(store, 3, 0.4)
+    assert store.place.names() == ["mining-00000003-ab", "step-00000002", "step-00000003"]
+
+
 def test_an_empty_store_has_no_latest(tmp_path: Path) -> None:
     assert newest(FolderStore(tmp_path / "none", WORLD, metric="fit")) is None
 

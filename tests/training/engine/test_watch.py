@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from helpers.many_processes import together
 
+from cocite.training.engine.folders import LocalFolder
+from cocite.training.engine.kept_blocks import KeptBlocks
 from cocite.training.engine.watch import InterruptedWorkError, Watch, looking
 from cocite.training.engine.wishes import Wishes
 from cocite.training.engine.world import World
@@ -61,3 +65,25 @@ def test_a_wish_leaves_the_work_unless_it_is_granted_already(wish: str, saved: b
 @pytest.mark.integration
 def test_the_wish_of_one_rank_leaves_the_work_on_all() -> None:
     assert together(left_at, "stop", True) == [(2, False)] * 2
+
+
+def test_only_blocks_that_are_not_kept_are_done_and_progress_is_that_of_all(tmp_path: Path) -> None:
+    done: list[int] = []
+
+    def squares(fail_at: int = -1) -> list[int]:
+        into, found = np.zeros(11, np.int64), []
+        watch = Watch(advance=done.append, kept=lambda: KeptBlocks(LocalFolder(tmp_path), 0))
+        for block in watch.filled("mining: squares", into, size=3):
+            if block.start == fail_at:
+                raise InterruptedWorkError
+            found.append(block.start)
+            into[block] = np.arange(11)[block] ** 2
+        assert into.tolist() == [number**2 for number in range(11)]
+        return found
+
+    with pytest.raises(InterruptedWorkError, match=r"^$"):
+        squares(fail_at=6)
+    done.clear()
+    assert squares() == [6, 9]
+    assert done == [3, 3, 3, 2]
+    assert squares() == []

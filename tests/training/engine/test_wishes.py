@@ -59,3 +59,9 @@ def test_who_ends_says_what_is_kept() -> None:
     assert "stopped after step 3; its checkpoint is kept (pass --resume" in str(
         stopped("after step", 3, kept=True)
     )
+    assert "stopped while mining after step 0; what was mined is kept" in str(
+        stopped("while mining after step", 0, kept=False, blocks=True)
+    )
+    assert "stopped while mining after step 3; its checkpoint and what was mined are kept" in str(
+        stopped("while mining after step", 3, kept=True, blocks=True)
+    )

@@ -177,7 +177,7 @@ class HattenTask:
         citing: NDArray[np.int32],
         contexts: NDArray[np.int64] | None,
         *,
-        blocks: Callable[[int], Iterable[slice]] | None = None,
+        blocks: Callable[[NDArray[np.float32]], Iterable[slice]] | None = None,
     ) -> NDArray[np.float32]:
         """(n, d) vectors of queries, or of papers where no contexts are given; each rank computes its share.
 
@@ -188,7 +188,7 @@ class HattenTask:
             world: who shares the work.
             citing: (n,) papers, or the citing papers of contexts.
             contexts: (n,) numbers of contexts; None: the papers themselves.
-            blocks: divides a number of documents; None: they are one block.
+            blocks: divides the (n, d) array of this rank's vectors, and may fill a part of it; None: it is one block.
         """
         own = world.share(len(citing))
         share = scratch_numbers(own.start, own.stop)
@@ -210,7 +210,7 @@ class HattenTask:
 
         dimension = self.recipe.model.dimension
         into = scratch_array((len(share), dimension), np.float32)
-        for block in [slice(None)] if blocks is None else blocks(len(share)):
+        for block in [slice(None)] if blocks is None else blocks(into):
             embed(model, documents, lengths, share[block], dimension, world.device, into=into[block])
         return one_copy(into, world)
 
@@ -243,8 +243,8 @@ class HattenTask:
 
         size = DOCUMENTS if world.device.type == "cpu" else 8 * DOCUMENTS
 
-        def blocks(what: str, total: int) -> Callable[[int], Iterable[slice]]:
-            return lambda count: self.watch.blocks(what, count, size=size, total=total, world=world)
+        def blocks(what: str, total: int) -> Callable[[NDArray[np.float32]], Iterable[slice]]:
+            return lambda into: self.watch.filled(what, into, size=size, total=total, world=world)
 
         numbers, total = scratch_numbers(0, self.texts.papers, np.int32), len(self.gaps)
         papers = self.vectors(model, world, numbers, None, blocks=blocks("mining: papers", len(numbers)))

@@ -87,7 +87,7 @@ def mine(
         total: how many queries all ranks have; None: these.
         settings: when the search is exhaustive.
         world: the processes that share the queries.
-        watch: whom this tells and asks between blocks of :data:`BLOCK` queries.
+        watch: whom this tells and asks between blocks of :data:`BLOCK` queries, and what keeps those.
 
     Returns:
         (E, depth) papers, padded with ``NO_ROW``, and what a training logs of the search.
@@ -116,7 +116,7 @@ def mine(
         years=years,
     )
     watch = watch or Watch()
-    for block in watch.blocks("mining: nearest papers", len(queries), size=BLOCK, total=total, world=world):
+    for block in watch.filled("mining: nearest papers", result, size=BLOCK, total=total, world=world):
         asked = numbers[block]
         own = forbidden.own(asked)
         # The search itself leaves out the citing paper and the years that are forbidden. Only cited papers remain to be

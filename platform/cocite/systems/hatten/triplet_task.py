@@ -55,7 +55,7 @@ class TripletTask(HattenTask):
         texts, share = self.texts, self.recipe.objective.overlap
         result = scratch_array(rows.shape, bool)
         total = len(self.gaps)
-        for part in self.watch.blocks("mining: words", len(rows), size=BLOCK, total=total, world=world):
+        for part in self.watch.filled("mining: words", result, size=BLOCK, total=total, world=world):
             block, numbers = rows[part], contexts[part]
             queries = texts.words(texts.parts_of_queries(self.gaps.citing[numbers], numbers))
             # Only the papers that this block names: the words of all papers would take a hundred times the room.

@@ -136,7 +136,7 @@ class _Training:
         self.wishes = wishes
         self.saver = Saver(store.world if store is not None else world)
         self.watch = replace(mining, look=looking(wishes, world, self._is_saved))
-        self.mining, self.meter = Mining(task, settings), Meter(world, settings)
+        self.mining, self.meter = Mining(task, settings, store, fingerprint), Meter(world, settings)
 
     def run(self) -> TrainResult:
         """Train from the latest checkpoint, or from the beginning, to the end."""
@@ -230,7 +230,7 @@ class _Training:
                 return
 
     def _mine(self) -> bool:
-        """Mine anew; False: it was left for a checkpoint, after which it begins again."""
+        """Mine anew; False: it was left for a checkpoint, after which it goes on, or begins again."""
         try:
             with self.meter.paused(), self.backend.whole() as model:
                 self.mining.refresh(model, self.world, self.progress.step, self.log, self.watch)
@@ -238,14 +238,16 @@ class _Training:
             if not self._is_saved():
                 self._save()
             if self.world.any_of([self.wishes.stopping])[0]:
-                self._stop("while mining after step")
+                blocks = self.mining.blocks
+                self._stop("while mining after step", blocks=blocks is not None and blocks.any_kept)
             return False
         return True
 
-    def _stop(self, when: str) -> None:
+    def _stop(self, when: str, *, blocks: bool = False) -> None:
         """End the training, whose last checkpoint is of the present step."""
         self.saver.finish()
-        raise stopped(when, self.progress.step, kept=self.store is not None and self.progress.step > 0)
+        kept = self.store is not None and self.progress.step > 0
+        raise stopped(when, self.progress.step, kept=kept, blocks=blocks)
 
     def _steps(self, count: int) -> bool:
         """Take some steps of the present epoch; False: training is over."""

@@ -2,12 +2,15 @@
 
 What was mined is no part of a checkpoint: it can be larger than the model, and stays the same from one mining to the
 next. A checkpoint from which training goes on with a new mining needs none of it. For any other, the result is an
-artifact beside the checkpoints, ``mined-00000120`` with the step that it was mined at, written once.
+artifact beside the checkpoints, ``mined-00000120`` with the step that it was mined at, written once. Until there is a
+checkpoint of a later step, the blocks of a mining are kept, too (:mod:`cocite.training.engine.kept_blocks`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from cocite.training.engine.checkpoints import Progress, save_tensors
+from cocite.training.engine.kept_blocks import KeptBlocks, name_of_mining, remove_others
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.stores import Store, Write
 from cocite.training.engine.task import MiningTask, TrainTask
@@ -32,9 +36,12 @@ class Mining:
     Args:
         task: the task.
         settings: how often it mines.
+        store: keeps the blocks of a task that works in blocks; None: nothing is kept.
+        fingerprint: of the training.
 
     Attributes:
         step: of the last mining whose result the task has; -1: none.
+        blocks: of the last mining, finished or not; None: none are kept.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -47,9 +54,16 @@ class Mining:
         (0, True, False)
     """
 
-    def __init__(self, task: TrainTask[Any], settings: TrainingSettings) -> None:
-        self.task, self.settings = task, settings
+    def __init__(
+        self,
+        task: TrainTask[Any],
+        settings: TrainingSettings,
+        store: Store | None = None,
+        fingerprint: str = "",
+    ) -> None:
+        self.task, self.settings, self.store, self.fingerprint = task, settings, store, fingerprint
         self.step = -1
+        self.blocks: KeptBlocks | None = None
         self._kept = ""  # name of the artifact that holds what the task has
 
     def is_due(self, progress: Progress) -> bool:
@@ -78,12 +92,24 @@ class Mining:
         Raises:
             InterruptedWorkError: something is wished for; the task has what it had before.
         """
-        if watch is not None and isinstance(self.task, WatchedTask):
-            self.task.watch = watch
+        if isinstance(self.task, WatchedTask):
+            self.blocks = None
+            # A task that mines nothing is spared the fingerprint of its weights.
+            kept = partial(self._open_blocks, model, world, step)
+            self.task.watch = replace(watch or self.task.watch, kept=kept)
         self.task.refresh(model, world, step)
         self.step, self._kept = step, ""
         if isinstance(self.task, MiningTask) and self.task.mining_metrics:
             log(dict(self.task.mining_metrics), step)
+
+    def _open_blocks(self, model: nn.Module, world: World, step: int) -> KeptBlocks | None:
+        """Find the blocks of the mining that has begun, and the first time remove those of others."""
+        if self.store is not None and self.blocks is None:
+            place, name = self.store.place, name_of_mining(step, model, world, self.fingerprint)
+            if world.first:
+                remove_others(place, name, step)
+            self.blocks = KeptBlocks(place / name, world.rank)
+        return self.blocks
 
     def keep(self, progress: Progress) -> tuple[dict[str, str], Save]:
         """How a checkpoint is saved from which training goes on with what was mined.

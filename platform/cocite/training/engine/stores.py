@@ -13,6 +13,8 @@ from cocite.artifacts import exchange, publish, verify
 from cocite.errors import CociteError, IntegrityError, WriteError
 from cocite.manifests import MANIFEST, read_manifest
 from cocite.training.engine.checkpoints import KIND
+from cocite.training.engine.folders import Folder, LocalFolder
+from cocite.training.engine.kept_blocks import PREFIX, is_over
 from cocite.training.engine.world import World
 
 Write = Callable[[Path], None]
@@ -42,6 +44,12 @@ class Store(Protocol):
     def world(self) -> World:
         """The ranks that keep checkpoints together. Where it is apart from that of the training, saving goes on beside
         further steps, in another thread."""
+        ...
+
+    @property
+    def place(self) -> Folder:
+        """The folder of the checkpoints, where each rank may keep small files of its own; the only member that a rank
+        may use by itself."""
         ...
 
     def latest(self) -> AbstractContextManager[Path | None]:
@@ -114,6 +122,11 @@ class FolderStore:
             keep: how many of the best to keep.
         """
         self.folder, self.world, self.metric, self.keep = Path(folder), world, metric, keep
+
+    @property
+    def place(self) -> Folder:
+        """See :class:`Store`."""
+        return LocalFolder(self.folder)
 
     def latest(self) -> AbstractContextManager[Path | None]:
         """See :class:`Store`. Rank 0 reads every byte and compares it with the manifest."""
@@ -197,7 +210,7 @@ class FolderStore:
 
     def _sweep(self) -> None:
         """Remove what a writer that was killed has left behind."""
-        for pattern in (".step-*.tmp", ".mined-*.tmp"):
+        for pattern in (".step-*.tmp", ".mined-*.tmp", f".{PREFIX}*.tmp"):
             for path in self.folder.glob(pattern):
                 shutil.rmtree(path, ignore_errors=True)
 
@@ -211,7 +224,7 @@ class FolderStore:
         self._retain()
 
     def _retain(self) -> None:
-        """Remove all but the best and the last."""
+        """Remove all but the best and the last, and the blocks of minings that the last has no need of."""
         # The last stays whatever its metric: it is the one to resume from.
         *earlier, last = self.checkpoints()
         ranked = sorted(((self._value(path), path) for path in (*earlier, last)), reverse=True)
@@ -222,6 +235,9 @@ class FolderStore:
         named = {mined_of(path) for path in kept}
         for path in self.folder.glob("mined-*"):
             if path.name not in named:
+                _remove(path)
+        for path in self.folder.glob(f"{PREFIX}*"):
+            if is_over(path.name, int(last.name.removeprefix("step-"))):
                 _remove(path)
 
     def _value(self, path: Path) -> float:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
+from numpy.typing import NDArray
+
+from cocite.training.engine.kept_blocks import KeptBlocks
 from cocite.training.engine.wishes import Wishes
 from cocite.training.engine.world import World
 
@@ -45,6 +48,8 @@ class Watch:
         look: called before each block, by all ranks together; raises on all of them or on none.
         stage: receives what begins.
         advance: receives how much was done.
+        kept: opens the blocks that :meth:`filled` need not do again, and that get those that it has done; None: none
+            are kept. All ranks call it together.
 
     Example:
         >>> watch = Watch(stage=print, advance=print)
@@ -58,6 +63,7 @@ class Watch:
     look: Callable[[], object] = _ignore
     stage: Stage = _ignore
     advance: Advance = _ignore
+    kept: Callable[[], KeptBlocks | None] = _ignore
 
     def blocks(
         self,
@@ -88,6 +94,41 @@ class Watch:
             if start < count:
                 yield slice(start, min(start + size, count))
             self.advance(min(start * ranks + size * ranks, total) - start * ranks)
+
+    def filled(
+        self,
+        what: str,
+        into: NDArray[Any],
+        *,
+        size: int,
+        total: int | None = None,
+        world: World | None = None,
+    ) -> Iterator[slice]:
+        """The :meth:`blocks` of an array of this rank's share that are still to be done; the kept ones are filled in.
+
+        Args:
+            what: is done, in words; another for each array of one mining.
+            into: (n, ...) the caller writes the rows of each block into it before it asks for the next.
+            size, total, world: see :meth:`blocks`.
+
+        Raises:
+            InterruptedWorkError: the end, or a checkpoint, is wished for.
+
+        Example:
+            >>> import numpy as np
+            >>> squares = np.zeros(5, int)
+            >>> for block in Watch().filled("mining: squares", squares, size=3):
+            ...     squares[block] = np.arange(5)[block] ** 2
+            >>> squares.tolist()
+            [0, 1, 4, 9, 16]
+        """
+        kept = self.kept()
+        for block in self.blocks(what, len(into), size=size, total=total, world=world):
+            if kept is not None and kept.take(what, block.start, into[block]):
+                continue
+            yield block
+            if kept is not None:
+                kept.keep(what, block.start, into[block])
 
 
 def looking(wishes: Wishes, world: World, is_saved: Callable[[], bool]) -> Callable[[], None]:

@@ -65,20 +65,23 @@ class Wishes:
             signal.signal(signal.SIGTERM, before)
 
 
-def stopped(when: str, step: int, *, kept: bool) -> StoppedError:
+def stopped(when: str, step: int, *, kept: bool, blocks: bool = False) -> StoppedError:
     """What a training raises that ends because that was wished for.
 
     Args:
         when: it ended, up to the word before the step.
         step: of the last step.
         kept: whether there is a checkpoint of it.
+        blocks: whether finished blocks of a mining are kept.
 
     Example:
         >>> print(stopped("after step", 7, kept=True))
         training: stopped after step 7; its checkpoint is kept (pass --resume to go on from there)
     """
+    found = " and ".join(["its checkpoint"] * kept + ["what was mined"] * blocks)
+    verb = "are" if kept and blocks else "is"
     return StoppedError(
-        f"stopped {when} {step}; {'its checkpoint is kept' if kept else 'nothing was kept'}",
+        f"stopped {when} {step}; {f'{found} {verb} kept' if found else 'nothing was kept'}",
         where="training",
         hint="pass --resume to go on from there",
     )
