@@ -1,4 +1,4 @@
-"""A gateway whose event loop is stuck, though its process answers Ray: Ray Serve replaces it."""
+"""A gateway whose event loop is stuck, though its process answers Ray: Ray Serve replaces it, and others go on."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ import pytest
 pytestmark = pytest.mark.integration
 SECONDS = 300
 """On a machine that does other things too; usually 12 from the hang on."""
-SCRIPT = """
+HANGING = """
 import os, sys, time
 from cocite_serve.endpoint import NAMESPACE
 import ray
 from ray import serve
 from cocite_serve.replicas.applications import gateway_application
+from cocite_serve.replicas.canary import Counted, Tally
 from cocite_serve.replicas.gateway import Gateway
+from cocite_serve.replicas.names import GATEWAYS
+from cocite_serve.replicas.reporting import replica_name
+from cocite_serve.rollouts.gateway_tallies import REPLY_S, GatewayTallies
 from cocite_serve.settings import ServeSettings
 
 class Hanging(Gateway.__mro__[1]):
@@ -28,12 +32,21 @@ class Hanging(Gateway.__mro__[1]):
     async def process(self):
         return os.getpid()
 
+    async def tallies(self):
+        return Counted(replica_name(), (Tally(3, 1), Tally(30)))
+
     async def hang(self):
         time.sleep(3600)
 
+def run(gateways):
+    settings = ServeSettings(index="index", gateway={"replicas": gateways})
+    gateway = gateway_application(settings)._bound_deployment
+    return serve.run(gateway.options(func_or_class=Hanging).bind(), name=GATEWAYS, route_prefix=None)
+
 ray.init(address="local", namespace=NAMESPACE, num_cpus=2, include_dashboard=False, _temp_dir=sys.argv[1])
-gateway = gateway_application(ServeSettings(index="index"))._bound_deployment
-handle = serve.run(gateway.options(func_or_class=Hanging).bind(), name="hanging", route_prefix=None)
+"""
+REPLACED = """
+handle = run(gateways=1)
 first = handle.process.remote().result(timeout_s=120)
 handle.hang.remote()
 begin = time.monotonic()
@@ -46,15 +59,35 @@ while time.monotonic() < begin + float(sys.argv[2]):
         time.sleep(0.2)
 else:
     sys.exit("the gateway that hangs was not replaced")
+"""
+COUNTED = """
+handle, lines = run(gateways=2), []
+tallies = GatewayTallies(lines.append)
+while len(tallies.newest()) < 2:
+    time.sleep(0.2)
+lines.clear()
+handle.hang.remote()
+time.sleep(0.5)
+begin = time.monotonic()
+counted = GatewayTallies(print).newest()
+took = time.monotonic() - begin
+assert [trial.errors for trial, served in counted] == [1], counted
+assert took < REPLY_S + 2, took
+assert len(tallies.newest()) == 2, "what the other one said before counts"
+[line] = lines
+assert line.startswith("1 of 2 gateways did not say") and "new ones" not in line, line
+"""
+END = """
 serve.shutdown()
 ray.shutdown()
 """
 
 
-def test_a_gateway_whose_loop_is_stuck_is_replaced(tmp_path: Path) -> None:
+@pytest.mark.parametrize("then", [REPLACED, COUNTED], ids=["it is replaced", "the others' counts come"])
+def test_a_gateway_whose_loop_is_stuck(then: str, tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="cocite-") as folder:  # short: Ray's sockets lie there
         done = subprocess.run(
-            [sys.executable, "-c", SCRIPT, folder, str(SECONDS)],
+            [sys.executable, "-c", HANGING + then + END, folder, str(SECONDS)],
             capture_output=True,
             text=True,
             cwd=tmp_path,

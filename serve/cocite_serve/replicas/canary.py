@@ -79,6 +79,23 @@ class Tally:
         return total
 
 
+@dataclass(frozen=True)
+class Counted:
+    """What a gateway has counted.
+
+    Attributes:
+        gateway: the name of its replica, as its log lines have it.
+        tallies: of the release on trial, and of the served one; None: no release is on trial there.
+
+    Example:
+        >>> Counted("x5f0c1ab", (Tally(4, 1), Tally(40))).tallies[0].errors
+        1
+    """
+
+    gateway: str
+    tallies: tuple[Tally, Tally] | None
+
+
 class Canary:
     """Two releases, one of them on trial; a :class:`~cocite_serve.http.backend.Backend` that tells of the served one.
 

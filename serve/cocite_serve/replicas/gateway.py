@@ -6,16 +6,14 @@ No ``from __future__ import annotations`` here: FastAPI reads the gateway.
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from fastapi import FastAPI
 from numpy.typing import NDArray
 from ray import serve
-from ray.exceptions import RayActorError
 from ray.serve.handle import DeploymentHandle
 
 from cocite.pipeline.options import Options
@@ -31,9 +29,8 @@ from cocite_serve.http.release_names import find_release
 from cocite_serve.http.text_work import EmbedWork, ModelFacts, ScoreWork
 from cocite_serve.http.version_schemas import RefusedRelease
 from cocite_serve.json_log import open_log
-from cocite_serve.proxy import PAUSES_S
 from cocite_serve.release import Release
-from cocite_serve.replicas.canary import Canary, Tally
+from cocite_serve.replicas.canary import Canary, Counted
 from cocite_serve.replicas.clicks import RemoteClicks
 from cocite_serve.replicas.directions import ANY_STAGES, Directions
 from cocite_serve.replicas.full_replicas import FullReplicas
@@ -42,11 +39,11 @@ from cocite_serve.replicas.names import served_stages
 from cocite_serve.replicas.pair_chunks import Reranked, pairs_asked
 from cocite_serve.replicas.ray_errors import translate_errors
 from cocite_serve.replicas.release_metrics import ReleaseMetrics
-from cocite_serve.replicas.reporting import Replica, begin_reporting
+from cocite_serve.replicas.reporting import Replica, begin_reporting, replica_name
+from cocite_serve.replicas.stage_calls import result_of
 from cocite_serve.replicas.stages import RetrievedCandidates
 from cocite_serve.replicas.two_releases import TwoReleases
 from cocite_serve.settings import ServeSettings
-from cocite_serve.tracing.origins import Origins
 from cocite_serve.tracing.spans import span
 
 LOG = logging.getLogger("ray.serve")
@@ -171,18 +168,18 @@ class StagePair:
         if self._under_way > 1:
             self.full.require_room(pairs)
             before = self._coming // self._replicas
-            await _result(
+            await result_of(
                 "reranker.admit",
                 lambda _: reranker.admit.remote(query, options, deadline.left(), deadline.partial, before),
             )
         with self._announced(pairs):
-            retrieved: RetrievedCandidates = await _result(
+            retrieved: RetrievedCandidates = await result_of(
                 "retriever.retrieve",
                 lambda origins: self._retriever.retrieve.remote(query, options, deadline.left(), origins),
             )
         self._versions.require_same(retrieved.versions, "retriever")
         between = time.perf_counter()
-        reranked: Reranked = await _result(
+        reranked: Reranked = await result_of(
             "reranker.rerank",
             lambda origins: reranker.rerank.remote(
                 query, retrieved, options, deadline.left(), deadline.partial, origins
@@ -202,7 +199,7 @@ class StagePair:
 
     async def _without_pairs(self, query: Query, options: Options, deadline: Deadline) -> Answer:
         begin = time.perf_counter()
-        found, versions = await _result(
+        found, versions = await result_of(
             "retriever.recommend",
             lambda origins: self._retriever.recommend.remote(query, options, deadline.left(), origins),
         )
@@ -241,7 +238,7 @@ class StagePair:
     async def embed(self, work: EmbedWork, deadline: Deadline) -> NDArray[np.float32]:
         """(n, d) the vectors of texts or papers, by the first stage."""
         with translate_errors(), self._counted():
-            vectors: NDArray[np.float32] = await _result(
+            vectors: NDArray[np.float32] = await result_of(
                 "retriever.embed",
                 lambda origins: self._retriever.embed.remote(work, self._versions, deadline.left(), origins),
             )
@@ -252,7 +249,7 @@ class StagePair:
         reranker = self._reranker
         assert reranker is not None, "the API asks for the facts first"
         with translate_errors(), self._counted():
-            logits: NDArray[np.float32] = await _result(
+            logits: NDArray[np.float32] = await result_of(
                 "reranker.score",
                 lambda origins: reranker.score.remote(work, deadline.left(), origins),
             )
@@ -273,29 +270,6 @@ class StagePair:
             yield
         finally:
             self._coming -= pairs
-
-
-async def _result(name: str, call: Callable[[Origins], Any]) -> Any:
-    """The result of a call to a stage, which is told for whom; when the caller is cancelled, the stage is told so.
-
-    Where the replica died that the call met, another one is asked: no stage does anything but read.
-    """
-    with span(name, kind="client") as spans:
-        for attempt, pause in enumerate(PAUSES_S, 1):
-            try:
-                return await _response(call(spans.origins))
-            except RayActorError:
-                spans.set({"cocite.died": attempt})
-                await asyncio.sleep(pause)
-        return await _response(call(spans.origins))
-
-
-async def _response(response: Any) -> Any:
-    try:
-        return await response
-    except asyncio.CancelledError:
-        response.cancel()
-        raise
 
 
 @serve.ingress()
@@ -394,6 +368,7 @@ class Gateway(Replica):
     async def check_health(self) -> None:
         """Return. Ray Serve asks on the loop that answers requests, and replaces a gateway whose loop is stuck."""
 
-    async def tallies(self) -> tuple[Tally, Tally] | None:
-        """How requests went since a release is on trial: by that one, and by the served one; None: there is none."""
-        return None if self._canary is None else self._canary.tallies
+    async def tallies(self) -> Counted:
+        """How requests went since a release is on trial: by that one, and by the served one."""
+        tallies = None if self._canary is None else self._canary.tallies
+        return Counted(replica_name() or "gateway", tallies)

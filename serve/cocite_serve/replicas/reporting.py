@@ -49,16 +49,15 @@ class Replica:
             flush()
 
 
-def is_replica() -> bool:
-    """Whether this process is a replica of Ray Serve."""
+def replica_name() -> str | None:
+    """The name of the replica that this process is, as its log lines have it; None: it is none of Ray Serve's."""
     from ray import serve  # Ray is for processes that serve alone
     from ray.serve.exceptions import RayServeException
 
     try:
-        serve.get_replica_context()
+        return str(serve.get_replica_context().replica_tag)
     except RayServeException:
-        return False
-    return True
+        return None
 
 
 def begin_reporting(name: str) -> None:
@@ -68,7 +67,7 @@ def begin_reporting(name: str) -> None:
         name: of what it is: ``gateway``, ``retriever``, ``reranker`` or ``shard``.
     """
     global _begun
-    if not is_replica():
+    if replica_name() is None:
         return
     _begun = True
     start(f"cocite-{name}")

@@ -15,17 +15,17 @@ from cocite.ray_start import ray_errors
 from cocite_serve.http.version_schemas import RefusedRelease
 from cocite_serve.notices import LOGGER
 from cocite_serve.release import Release
-from cocite_serve.replicas.canary import Tally
 from cocite_serve.replicas.directions import Directions
 from cocite_serve.replicas.names import BESIDE, GATEWAYS, STAGES, stages_number
 from cocite_serve.rollouts.asked_stages import Asked, AskedStages
 from cocite_serve.rollouts.canary_run import run_canary
 from cocite_serve.rollouts.errors import RolloutError, last_line
+from cocite_serve.rollouts.gateway_tallies import GatewayTallies
 from cocite_serve.rollouts.golden_trial import GoldenTrial, prove_stages
 from cocite_serve.settings import ServeSettings
 
 REPLY_S = 5.0
-"""Seconds within which the gateways say how a canary goes; else they are asked again."""
+"""Seconds within which the stages that are served have to say what they are."""
 
 
 class Rollout:
@@ -229,18 +229,7 @@ class Rollout:
                 self._beside,
             )
         )
-        run_canary(self._tallies, trial, settings, self._interrupted)
-
-    def _tallies(self) -> list[tuple[Tally, Tally]]:
-        """How requests went at each gateway that has the release on trial; none of one that does not answer."""
-        from ray import serve
-        from ray.exceptions import RayError
-
-        try:
-            replies = serve.get_app_handle(GATEWAYS).broadcast("tallies")
-            return [pair for pair in replies.results(timeout_s=REPLY_S) if pair is not None]
-        except (RayError, TimeoutError):
-            return []
+        run_canary(GatewayTallies().newest, trial, settings, self._interrupted)
 
     def _direct(self, directions: Directions) -> None:
         """Have all gateways do as directed."""

@@ -23,6 +23,7 @@ from cocite_serve.http.deadline import Deadline
 from cocite_serve.http.problems import NotReadyError, OverloadedError
 from cocite_serve.http.version_schemas import RefusedRelease
 from cocite_serve.release import Release
+from cocite_serve.replicas.canary import Counted
 from cocite_serve.replicas.directions import Directions
 from cocite_serve.replicas.gateway import Gateway, StagePair
 from cocite_serve.replicas.loaded_versions import LoadedVersions
@@ -167,7 +168,7 @@ def test_a_gateway_sends_a_share_to_stages_on_trial_until_it_is_told_otherwise(
 
     async def ask() -> list[str]:
         await gateway.follow(Directions("cocite-stages-1"))
-        assert await gateway.tallies() is None
+        assert (await gateway.tallies()).tallies is None
         await gateway.follow(trial)
         answers = []
         for number in range(8):
@@ -179,9 +180,9 @@ def test_a_gateway_sends_a_share_to_stages_on_trial_until_it_is_told_otherwise(
     versions = asyncio.run(ask())
     assert [version == "000002" for version in versions] == [False, False, False, True] * 2
     assert gateway._backend.index_version == "000001", "health and version tell of what most are answered by"
-    assert [tally.requests for tally in asyncio.run(gateway.tallies())] == [2, 6]
+    assert [tally.requests for tally in asyncio.run(gateway.tallies()).tallies] == [2, 6]
     asyncio.run(gateway.follow(Directions("cocite-stages-1")))
-    assert asyncio.run(gateway.tallies()) is None
+    assert asyncio.run(gateway.tallies()) == Counted("gateway", None)
 
 
 class Dying:
@@ -379,7 +380,7 @@ def test_while_a_release_is_on_trial_the_second_one_gets_requests_that_name_it(t
     asyncio.run(two.follow(trial))
     assert answered_by(two, "beside") == "000001"
     assert [answered_by(two) for _ in range(4)] == ["000002", "000001"] * 2, "the canary's share"
-    assert [tally.requests for tally in asyncio.run(two.tallies())] == [2, 2]
+    assert [tally.requests for tally in asyncio.run(two.tallies()).tallies] == [2, 2]
 
 
 def test_a_request_is_one_trace_through_both_stages(

@@ -13,7 +13,7 @@ from cocite.pipeline.golden_answers import GoldenAnswer
 from cocite.pipeline.golden_queries import GoldenQuery
 from cocite_serve.http.version_schemas import RefusedRelease
 from cocite_serve.release import Release
-from cocite_serve.replicas.canary import Tally
+from cocite_serve.replicas.canary import Counted, Tally
 from cocite_serve.replicas.directions import Directions
 from cocite_serve.replicas.names import GATEWAYS
 from cocite_serve.rollouts.asked_stages import AskedStages
@@ -34,8 +34,8 @@ class FakeServe:
         self.unreachable: set[str] = set()
         """Stages that the gateways cannot open."""
         self.directions = Directions("")
-        self.tallies: list[tuple[Tally, Tally] | None] = []
-        """What the gateways have counted in a canary."""
+        self.tallies: list[Counted | Exception] = []
+        """What the gateways say of a canary."""
 
     def status(self) -> Any:
         return SimpleNamespace(applications=dict(self.applications))
@@ -67,7 +67,7 @@ class FakeServe:
 
         def broadcast(method: str, *directions: Directions) -> Any:
             if method == "tallies":
-                return SimpleNamespace(results=lambda timeout_s: self.tallies)
+                return SimpleNamespace(results=lambda timeout_s, return_exceptions: self.tallies)
             (self.directions,) = directions
             stages, trial = self.directions.stages, self.directions.trial
             self.calls.append(("follow", f"{stages} and {trial}" if trial else stages))
@@ -265,7 +265,8 @@ def test_without_requests_golden_queries_are_the_canary(fake: FakeServe, stages:
 def test_a_canary_that_fails_is_ended_at_once(fake: FakeServe, stages: dict[str, Stages]) -> None:
     watched = rollout(canary_s=600)
     watched.start(RELEASE)
-    fake.tallies = [None, (Tally(5, 2), Tally(50)), (Tally(5, 1), Tally(50))]
+    counted = (Tally(5, 2), Tally(50)), (Tally(5, 1), Tally(50))
+    fake.tallies = [Counted("new", None), Counted("a", counted[0]), TimeoutError(), Counted("b", counted[1])]
     with pytest.raises(RolledBackError, match="in the canary 3 of 10 requests failed, and 0 of 100 by"):
         watched.switch_to(RELEASE)
     assert fake.calls[-3:] == [
