@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -34,6 +35,18 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "index"
 
 
+@pytest.fixture(autouse=True)
+def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the operator's log is."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "cocite" / "logs"
+
+
+def kept(logs: Path) -> list[dict[str, Any]]:
+    """The lines of the operator's log."""
+    return [json.loads(line) for line in (logs / "endpoint-0.jsonl").read_text().splitlines()]
+
+
 def say(monkeypatch: pytest.MonkeyPatch, *rounds: dict[str, str]) -> list[float]:
     """Let Ray Serve tell the statuses of applications, others each time; returns the seconds that were waited."""
     waited: list[float] = []
@@ -57,21 +70,26 @@ def test_the_stages_are_those_of_the_newest_release_and_hold_no_lock(index: Path
     assert VersionedFolder(index).delete_old(keep=1) == ["000001"]
 
 
-def test_an_index_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_an_index_that_is_not_there_is_told(tmp_path: Path, logs: Path) -> None:
     with pytest.raises(InputError, match="index"):
         stages({"index": str(tmp_path / "nowhere")})
+    [line] = kept(logs)
+    assert (line["outcome"], line["release"]) == ("refused", f"no model over {tmp_path / 'nowhere'}")
+    assert line["level"] == "WARNING"
 
 
 def test_a_model_without_golden_queries_is_named_in_the_log(
-    index: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    index: Path, tmp_path: Path, logs: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     stages({"index": str(index), "model": str(cross_encoder_folder(tmp_path))})
     assert "keeps no golden queries of its own" in caplog.text
+    [line] = kept(logs)
+    assert "keeps no golden queries of its own" in line["message"]
 
 
 def test_the_gateways_wait_for_the_stages(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     proven: list[Any] = []
-    monkeypatch.setattr(serve_config, "prove_stages", lambda app, *_: proven.append(app))
+    monkeypatch.setattr(serve_config, "_prove", lambda app, *_: proven.append(app) or "index 000001")
     waited = say(
         monkeypatch,
         {},
@@ -86,7 +104,7 @@ def test_the_gateways_wait_for_the_stages(index: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("sound", [True, False])
 def test_only_stages_whose_answers_are_sound_get_gateways(
-    sound: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sound: bool, tmp_path: Path, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index = tmp_path / "index"
     IndexSnapshot.create(build_starter(tmp_path / "corpus"), index)
@@ -106,6 +124,12 @@ def test_only_stages_whose_answers_are_sound_get_gateways(
         else:
             with pytest.raises(RolloutError, match="the scores of cross-encoder .* have a correlation of"):
                 gateways(args)
+    [line] = [line for line in kept(logs) if "outcome" in line]
+    if sound:
+        assert (line["outcome"], line["release"]) == ("served", str(release))
+    else:
+        assert (line["outcome"], line["release"]) == ("refused", f"{model} over {index}")
+        assert "the scores of cross-encoder" in line["why"]
 
 
 def test_stages_that_failed_are_not_waited_for(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,10 +166,12 @@ def test_a_second_release_has_to_be_named(index: Path) -> None:
 
 
 def test_the_gateways_know_a_second_release_that_answers(
-    newer: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    newer: dict[str, Any], logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proven: list[Any] = []
-    monkeypatch.setattr(serve_config, "prove_stages", lambda app, served, *_: proven.append((app, served)))
+    monkeypatch.setattr(
+        serve_config, "_prove", lambda app, served, _: proven.append((app, served)) or f"what {app} has"
+    )
     monkeypatch.setattr(AskedStages, "open", lambda app, _: f"asked {app}")
     waited = say(
         monkeypatch,
@@ -158,20 +184,34 @@ def test_the_gateways_know_a_second_release_that_answers(
     assert first == Directions("cocite-stages-1", beside="cocite-beside-1")
     assert waited
     assert proven == [("cocite-stages-1", None), ("cocite-beside-1", "asked cocite-stages-1")]
+    assert [(line["outcome"], line["release"], line["level"]) for line in kept(logs)] == [
+        ("beside", "what cocite-beside-1 has", "INFO"),
+        ("served", "what cocite-stages-1 has", "INFO"),
+    ]
 
 
 @pytest.mark.parametrize("status", ["DEPLOY_FAILED", "RUNNING"])
 def test_a_second_release_that_fails_is_left_out(
-    status: str, newer: dict[str, Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    status: str,
+    newer: dict[str, Any],
+    logs: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def prove(app: str, *_: Any) -> None:
+    def prove(app: str, *_: Any) -> str:
         if app == "cocite-beside-1":
             raise RolloutError("its scores are no numbers")
+        return f"what {app} has"
 
-    monkeypatch.setattr(serve_config, "prove_stages", prove)
+    monkeypatch.setattr(serve_config, "_prove", prove)
     monkeypatch.setattr(AskedStages, "open", lambda app, _: f"asked {app}")
     say(monkeypatch, {"cocite-stages-1": "RUNNING", "cocite-beside-1": status})
     assert gateways(newer)._bound_deployment.init_args[1] == Directions("cocite-stages-1")
-    assert "no second release is loaded: " in caplog.text
     why = "its scores are no numbers" if status == "RUNNING" else "the stages cannot be loaded"
-    assert why in caplog.text
+    other = newer["beside"]["index"]
+    assert f"no model over {other} is not loaded beside the served release: {why}" in caplog.text
+    assert [(line["outcome"], line["release"]) for line in kept(logs)] == [
+        ("refused_beside", f"no model over {other}"),
+        ("served", "what cocite-stages-1 has"),
+    ]
+    assert kept(logs)[0]["why"].startswith(why)

@@ -49,6 +49,9 @@ class AskedStages:
         reranker: Ray Serve's handle of the second; None: the model has no cross-encoder.
         kinds: of query whose candidates the cross-encoder reads.
 
+    Attributes:
+        release: what the stages have loaded.
+
     Example:
         In a thread that runs no event loop, on a connected Ray::
 
@@ -62,7 +65,7 @@ class AskedStages:
     def __init__(
         self, release: Release, papers: Papers, retriever: Any, reranker: Any, kinds: Collection[str] = ()
     ) -> None:
-        self._release, self._papers = release, papers
+        self.release, self._papers = release, papers
         self._retriever, self._reranker, self._kinds = retriever, reranker, kinds
 
     @classmethod
@@ -88,7 +91,7 @@ class AskedStages:
 
     def kept(self) -> GoldenQueries | None:
         """The golden queries that the model keeps; None: it keeps none, or there is no model."""
-        return None if self._release.model is None else GoldenQueries.open(self._release.model)
+        return None if self.release.model is None else GoldenQueries.open(self.release.model)
 
     def choose(self, count: int) -> Collection[GoldenQuery]:
         """Golden queries from the index."""
