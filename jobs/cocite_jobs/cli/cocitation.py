@@ -11,6 +11,7 @@ from cocite.cli.console import progress_bar
 from cocite.cli.locations import with_local_paths
 from cocite.cli.options import CorpusOption, JsonOption, NoVerifyOption, SampleOption, SeedOption
 from cocite_jobs.cli.options import (
+    BaselineSettingOption,
     IndexOption,
     MarkdownOption,
     RunsOption,
@@ -73,6 +74,7 @@ def cocitation(
     cache: Annotated[
         Path, typer.Option(help="Folder that keeps trained baselines and encoded papers.")
     ] = Path("cocite-baselines"),
+    setting: BaselineSettingOption = None,
     to: RunsOption = None,
     markdown: MarkdownOption = None,
     tracking: TrackingOption = Path("."),
@@ -83,6 +85,7 @@ def cocitation(
     """MP-BERT4CR's Tables 3 and 4, with its baselines, and recall by how often pairs were cited together before."""
     from cocite.destinations import check_file_destination, check_folder_destination
     from cocite.errors import InputError
+    from cocite.systems.baselines.train import BaselineSettings
     from cocite_jobs.evaluation.report_files import write_report
     from cocite_jobs.tables.cocitation import cocitation_tables
     from cocite_jobs.tables.cocitation_systems import ModelFolder, parse_baselines
@@ -92,6 +95,7 @@ def cocitation(
 
     check_folder_destination(to)
     check_file_destination(markdown)
+    settings = BaselineSettings.parse({}, overrides=setting or (), option="--setting")
     opened = open_corpus(corpus, split)
     models = [ModelFolder.parse(text) for text in model or []]
     wanted = parse_baselines(baselines)
@@ -109,6 +113,7 @@ def cocitation(
         "systems": systems or "default",
         "baselines": baselines,
         "reads": reads,
+        "settings": ", ".join(setting or ()) or "none",
     }
     tags = {"corpus": opened.version, "models": ", ".join(str(part.folder) for part in models)}
     where = TrackingSettings(folder=tracking, enabled=track)
@@ -126,6 +131,7 @@ def cocitation(
             seed=seed,
             saved=index,
             cache=cache,
+            settings=settings,
             reads=reads,
             to=to,
             bars=progress_bar,

@@ -33,6 +33,7 @@ from cocite_jobs.cli.cocitation import cocitation
 from cocite_jobs.cli.confidence import confidence
 from cocite_jobs.cli.controls import controls
 from cocite_jobs.cli.options import (
+    BaselineSettingOption,
     IndexOption,
     MarkdownOption,
     RunsOption,
@@ -306,6 +307,7 @@ def reranking(
     cache: Annotated[
         Path, typer.Option(help="Folder that keeps trained baselines and encoded papers.")
     ] = Path("cocite-baselines"),
+    setting: BaselineSettingOption = None,
     index: IndexOption = None,
     markdown: MarkdownOption = None,
     tracking: TrackingOption = Path("."),
@@ -315,11 +317,13 @@ def reranking(
 ) -> None:
     """Retrievers, the cross-encoder and both together: the tables of HAtten + SciBERT and of BM25 + SciBERT."""
     from cocite.destinations import check_file_destination
+    from cocite.systems.baselines.train import BaselineSettings
     from cocite_jobs.tables.reranking import reranking_tables
     from cocite_mlflow.connection import TrackingSettings
     from cocite_mlflow.runs import start_run
 
     check_file_destination(markdown)
+    settings = BaselineSettings.parse({}, overrides=setting or (), option="--setting")
     opened = open_corpus(corpus, split)
     where = TrackingSettings(folder=tracking, enabled=track)
     params = {
@@ -330,6 +334,7 @@ def reranking(
         "seed": seed,
         "depths": depths,
         "oracle_depth": oracle_depth,
+        "settings": ", ".join(setting or ()) or "none",
     }
     tags = {"corpus": opened.version, "model": str(model)}
     with start_run(
@@ -350,6 +355,7 @@ def reranking(
             trained=[Path(folder) for folder in trained or []],
             baselines=() if baselines == "none" else [name.strip() for name in baselines.split(",")],
             cache=cache,
+            settings=settings,
             saved=index,
             bars=progress_bar,
         )

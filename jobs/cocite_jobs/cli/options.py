@@ -42,6 +42,14 @@ MarkdownOption = Annotated[
     Path | None,
     typer.Option(**OUTPUT, help="File to write the tables to in Markdown."),
 ]
+BaselineSettingOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--setting",
+        metavar="KEY=VALUE",
+        help="Setting of the baselines that are trained, as w2v.window=5 or ncn.epochs=1; repeatable.",
+    ),
+]
 TrackingOption = Annotated[
     Path, typer.Option(help="Folder of MLflow's store, unless MLFLOW_TRACKING_URI is set.")
 ]

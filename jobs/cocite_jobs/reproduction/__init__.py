@@ -4,6 +4,7 @@
 | --- | --- |
 | :mod:`cocite_jobs.reproduction.plan` | what a paper's reproduction is made of: trainings and exhibits |
 | :mod:`cocite_jobs.reproduction.citeomatic` and the other three | the plan of each paper |
+| :mod:`cocite_jobs.reproduction.baseline_changes` | the settings of the baselines that tables train |
 | :mod:`cocite_jobs.reproduction.corpus_exhibit` | Table 1 of each paper |
 | :mod:`cocite_jobs.reproduction.rerankers` | the cross-encoders of two plans |
 | :mod:`cocite_jobs.reproduction.papers` | their names |

@@ -12,14 +12,10 @@ from cocite.evaluation.report import Table
 from cocite.pipeline import components
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.retrieval.index.versions import VersionedFolder
-from cocite.systems.baselines.bert_gcn import BertGcnSettings
-from cocite.systems.baselines.dual import DualSettings
-from cocite.systems.baselines.ncn import NcnSettings
-from cocite.systems.baselines.sent2vec import Sent2VecSettings
 from cocite.systems.baselines.train import BaselineSettings
-from cocite.systems.baselines.word2vec import Word2VecSettings
 from cocite.systems.cross_encoder.network import SCIBERT
 from cocite.training import candidates
+from cocite_jobs.reproduction.baseline_changes import baseline_changes, baseline_options, baseline_settings
 from cocite_jobs.reproduction.corpus_exhibit import corpus_exhibit
 from cocite_jobs.reproduction.plan import Exhibit, Plan, Plot, Setup, Size, Training
 from cocite_jobs.reproduction.rerankers import (
@@ -69,23 +65,25 @@ SAMPLES: Mapping[Size, Mapping[str, int | None]] = {
 ON_BM25, ON_HATTEN = "reranker of BM25", "reranker of HAtten"
 BASELINES = {"prefetching": ("s2v",), "reranking": ("ncn", "dualcon", "dualenh", "bertgcn")}
 """Table -> the baselines that are trained while it is made, in the paper's order."""
-BASELINE_SETTINGS: Mapping[Size, BaselineSettings] = {
-    "toy": BaselineSettings(
-        s2v=Sent2VecSettings(dimension=8, buckets=500, epochs=1),
-        ncn=NcnSettings(dimension=8, channels=8, epochs=1, vocabulary=200),
-        dual=DualSettings(hidden=8, attention=8, author_dimension=8, channels=8),
-        bertgcn=BertGcnSettings(inner=8, graph_hidden=4, graph=4, graph_epochs=2, epochs=1),
-        w2v=Word2VecSettings(dimension=8, epochs=1),
+BASELINE_CHANGES: Mapping[Size, Sequence[str]] = {
+    "toy": (
+        *("s2v.dimension=8", "s2v.buckets=500", "s2v.epochs=1", "w2v.dimension=8", "w2v.epochs=1"),
+        *("ncn.dimension=8", "ncn.channels=8", "ncn.epochs=1", "ncn.vocabulary=200"),
+        *("dual.hidden=8", "dual.attention=8", "dual.author_dimension=8", "dual.channels=8"),
+        *("bertgcn.inner=8", "bertgcn.graph_hidden=4", "bertgcn.graph=4", "bertgcn.graph_epochs=2"),
+        "bertgcn.epochs=1",
     ),
     # One pass: a budget does not cut short what is trained while a table is made, and NCN's five take half an hour.
-    "small": BaselineSettings(ncn=NcnSettings(epochs=1), bertgcn=BertGcnSettings(epochs=1)),
-    "paper": BaselineSettings(),
+    "small": ("ncn.epochs=1", "bertgcn.epochs=1"),
+    "paper": (),
 }
+"""Size -> what is changed in the baselines' settings."""
 BM25_FOLDER = "bm25"
 """The model folder, below that of the reproduction, of the reranker of BM25's candidates."""
 ENCODERS_OF_PAPER = {"google-bert/bert-base-uncased": "BERT Reranker", SCIBERT: "SciBERT Reranker"}
 """Name on the Hugging Face hub -> row of Table 3."""
 IMPOSSIBLE = {
+    "Figures 1 to 3": "They are drawings of the system, and docs/papers.md names the file of each part.",
     "Effect sizes (colours of Table 2)": "Significance is marked instead.",
     "The paper's points of Figure 4": "They are drawn there and not printed.",
 }
@@ -167,7 +165,7 @@ def plan(setup: Setup) -> Plan:
     )
     trainings = (*retrievers, *encoder, *rerankers, *others)
     not_here = IMPOSSIBLE if others else {**IMPOSSIBLE, "BERT against SciBERT in Table 3": NO_LIST}
-    return Plan("hatten", citation, trainings, tuple(exhibits), not_here)
+    return Plan("hatten", citation, trainings, tuple(exhibits), not_here, _settings)
 
 
 def _reranker(setup: Setup, name: str, retriever: str, to: str) -> Training:
@@ -221,6 +219,7 @@ def _exhibit(
         ]
     if name in BASELINES:
         line += ["--baselines", ",".join(BASELINES[name]), "--cache", setup.folder / "baselines"]
+        line += baseline_options(_of_baselines(setup))
     command = "\n".join(setup.command(*line) for line in lines)
     return Exhibit(id_, title, partial(_make, name=name), command, needs, plot=plot)
 
@@ -253,7 +252,7 @@ def _table(setup: Setup, name: str, model: Path, baselines: Sequence[str]) -> Ta
         rerankers=_rerankers(setup) if name == "pipeline" else None,
         baselines=baselines,
         cache=setup.folder / "baselines",
-        settings=BASELINE_SETTINGS[setup.size],
+        settings=_settings(setup),
         saved=_index(setup),
         bars=setup.bars,
     ).tables
@@ -285,6 +284,14 @@ def _model(setup: Setup, name: str) -> Path:
 
 def _rerankers(setup: Setup) -> dict[str, Path]:
     return {"bm25": setup.folder / BM25_FOLDER, "hatten": setup.model}
+
+
+def _of_baselines(setup: Setup) -> list[str]:
+    return baseline_changes(setup, BASELINE_CHANGES[setup.size])
+
+
+def _settings(setup: Setup) -> BaselineSettings:
+    return baseline_settings(_of_baselines(setup))
 
 
 def _sample(setup: Setup, name: str) -> int | None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from cocite.evaluation.report import Report, Table
-from cocite.systems.baselines.doc2vec import Doc2VecSettings
-from cocite.systems.baselines.hyperdoc2vec import HyperDoc2VecSettings
 from cocite.systems.baselines.pooled_transformer import HUB
 from cocite.systems.baselines.train import MP_BERT4CR, BaselineSettings
-from cocite.systems.baselines.word2vec import Word2VecSettings
 from cocite.systems.mp_bert4cr.recipe import NONE
+from cocite_jobs.reproduction.baseline_changes import baseline_changes, baseline_options, baseline_settings
 from cocite_jobs.reproduction.corpus_exhibit import corpus_exhibit
 from cocite_jobs.reproduction.plan import Exhibit, Plan, Setup, Size, Training
 from cocite_jobs.reproduction.recipe_settings import changed_recipe
@@ -56,11 +54,16 @@ TINY_BI_ENCODER = (
     *("texts.max_tokens=32", "texts.dev_queries=20", "dev_candidates=50", "training.precision=fp32"),
     *("training.batch=16", "training.steps=2", "training.checkpoint_every=1"),
 )
-TOY_BASELINES = BaselineSettings(
-    w2v=Word2VecSettings(dimension=8, epochs=1),
-    d2v=Doc2VecSettings(dimension=8, epochs=1),
-    hd2v=HyperDoc2VecSettings(epochs=1, batch=64, noise=50),
-)
+BASELINE_CHANGES: Mapping[Size, Sequence[str]] = {
+    "toy": (
+        *("w2v.dimension=8", "w2v.epochs=1", "d2v.dimension=8", "d2v.epochs=1"),
+        *("hd2v.epochs=1", "hd2v.batch=64", "hd2v.noise=50"),
+    ),
+    "small": (),
+    # The paper takes gensim's defaults; of Doc2Vec's the passes are those of gensim 4.
+    "paper": ("w2v.architecture=cbow", "w2v.window=5", "w2v.min_count=5", "d2v.min_count=5"),
+}
+"""Size -> what is changed in the baselines' settings."""
 IMPOSSIBLE = {
     "Table 2": "It has settings and no results: the recipes mp-bert4cr and mp-bert4cr-pretraining have them.",
     "SciBERT and Specter in Table 3": (
@@ -114,7 +117,7 @@ def plan(setup: Setup) -> Plan:
         "Multi-Positive Triplet. WI-IAT 2021."
     )
     every = tuple(replace(exhibit, why_not=why_not) for exhibit in exhibits)
-    return Plan("mp-bert4cr", citation, tuple(trainings), every, IMPOSSIBLE)
+    return Plan("mp-bert4cr", citation, tuple(trainings), every, IMPOSSIBLE, _settings)
 
 
 def _names() -> dict[str, str]:
@@ -198,8 +201,8 @@ def _measure(setup: Setup) -> Report:
         baselines=_baselines(setup),
         sample=_sample(setup),
         seed=setup.query_seed,
-        cache=setup.folder / "baselines",
-        settings=TOY_BASELINES if setup.size == "toy" else None,
+        cache=_cache(setup),
+        settings=_settings(setup),
         bars=setup.bars,
     )
 
@@ -217,10 +220,23 @@ def _command(setup: Setup) -> str:
     line: list[Any] = ["evaluate", "cocitation"]
     for name in ROWS:
         line += ["--model", f"{setup.model / FOLDER / name}={name}"]
-    line += ["--baselines", ",".join(_baselines(setup)), "--cache", setup.folder / "baselines"]
+    line += ["--baselines", ",".join(_baselines(setup)), "--cache", _cache(setup)]
+    line += baseline_options(_changes(setup))
     if (sample := _sample(setup)) is not None:
         line += ["--sample", sample]
     return setup.command(*line, "--seed", setup.query_seed)
+
+
+def _changes(setup: Setup) -> list[str]:
+    return baseline_changes(setup, BASELINE_CHANGES[setup.size])
+
+
+def _settings(setup: Setup) -> BaselineSettings:
+    return baseline_settings(_changes(setup))
+
+
+def _cache(setup: Setup) -> Path:
+    return setup.folder / "baselines"
 
 
 def _sample(setup: Setup) -> int | None:

@@ -180,6 +180,7 @@ class Plan:
         trainings: a later one may read the artifacts of an earlier one.
         exhibits: in the paper's order.
         impossible: label of a table or figure that cocite cannot make on any corpus -> why, in one sentence.
+        baselines: the settings of the baselines that its tables train; None: they train none.
 
     Example:
         >>> Plan("citeomatic", "Bhagavatula et al., 2018", (), (), {"Table 5": "It compares baselines."}).needed(())
@@ -191,6 +192,7 @@ class Plan:
     trainings: tuple[Training, ...]
     exhibits: tuple[Exhibit, ...]
     impossible: Mapping[str, str]
+    baselines: Callable[[Setup], object] | None = None
 
     def command_of(self, id_: str) -> str:
         """What prints the exhibit of an id by itself."""

@@ -9,6 +9,8 @@ from cocite_jobs.reproduction.plan import Plan, Setup
 from cocite_jobs.training.recipes import load_recipe
 
 OPTION = "--change"
+BASELINES = "baselines"
+"""What stands in place of a kind in settings of the baselines, which have no recipe."""
 FORMS = "KIND.key.path=value changes a recipe, as hatten.words.source=file; KIND=RECIPE takes another one"
 
 
@@ -46,14 +48,17 @@ def check_settings(plan: Plan, setup: Setup) -> None:
         ConfigError: a recipe is not of its kind, or a value is not allowed in it.
     """
     kinds = sorted({training.kind for training in plan.trainings if training.load is not None})
+    known = [*kinds, *([BASELINES] if plan.baselines is not None else [])]
     for key, _ in map(_parse, setup.settings):
         kind, _, path = key.partition(".")
-        if kind not in kinds:
+        if kind not in known:
             raise InputError(
                 f"{plan.paper} at size {setup.size} trains no {kind!r}",
                 where=OPTION,
-                hint=nearest(kind, kinds),
+                hint=nearest(kind, known),
             )
+        if kind == BASELINES and not path:
+            raise InputError(f"{BASELINES} have no recipe", where=OPTION, hint="as baselines.w2v.window=5")
         if path == "training.seed":
             raise InputError(f"{key} cannot be set", where=OPTION, hint="name the seed by --seed")
     for kind in kinds:
@@ -61,6 +66,8 @@ def check_settings(plan: Plan, setup: Setup) -> None:
         found = str(load_recipe(recipe).kind) if recipe else kind  # type: ignore[attr-defined]
         if found != kind:
             raise InputError(f"{recipe!r} is a recipe of {found}, not of {kind}", where=OPTION)
+    if setup.settings and plan.baselines is not None:
+        plan.baselines(setup)
     for training in plan.trainings:
         if setup.settings and training.load is not None:
             training.load(setup)

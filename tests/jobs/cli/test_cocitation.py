@@ -14,6 +14,7 @@ from helpers.synthetic import SyntheticCorpora
         (["--split", "tests"], "no split is called 'tests'"),
         (["--to", "FILE"], "is a file, not a folder to write into"),
         (["--markdown", "."], "is a folder, not a file to write to"),
+        (["--setting", "w2v.windw=5"], "unknown key 'w2v.windw' (did you mean 'window'"),
         (["--sample", "0"], "Invalid value for '--sample'"),
     ],
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cocite.systems.baselines.texts import CitingTexts, mean_vectors, only_words
+from cocite.errors import InputError
+from cocite.systems.baselines.texts import CitingTexts, mean_vectors, only_words, with_citations
 from cocite.systems.baselines.word2vec import Word2VecSettings, word2vec
 from cocite.text.paragraphs import SPECIAL
 
@@ -38,6 +39,19 @@ def test_only_what_stands_in_a_context_has_a_vector(
     np.testing.assert_array_equal(words.any(axis=1), read)
     assert not words[:SPECIAL].any()
     assert mean_vectors(only_words(texts.contexts), words).any()
+
+
+def test_gensims_own_defaults_may_be_set(texts: CitingTexts, vectors: tuple[np.ndarray, np.ndarray]) -> None:
+    """CBOW, and no vector for what is rare."""
+    cbow, frequent = (
+        word2vec(texts, SETTINGS.model_copy(update=changed), seed=4)
+        for changed in ({"architecture": "cbow"}, {"min_count": 5})
+    )
+    assert not np.allclose(cbow[1], vectors[1])
+    counts = np.bincount(with_citations(texts).tokens, minlength=sum(map(len, vectors)))
+    np.testing.assert_array_equal(np.concatenate(frequent).any(axis=1), counts >= 5)
+    with pytest.raises(InputError, match=r"^w2v\.min_count: no word stands 10000 times in the texts"):
+        word2vec(texts, SETTINGS.model_copy(update={"min_count": 10_000}))
 
 
 def test_the_seed_alone_decides(texts: CitingTexts, vectors: tuple[np.ndarray, np.ndarray]) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from cocite.bounds import Dimension, Epochs, PositiveSmallCount
 from cocite.config import Settings
-from cocite.systems.baselines.texts import CitingTexts, line_file, mean_vectors, only_words
+from cocite.systems.baselines.texts import CitingTexts, line_file, mean_vectors, only_words, require_frequent
 
 
 class Doc2VecSettings(Settings):
@@ -36,6 +36,8 @@ class Doc2VecSettings(Settings):
     """Passes over the papers, and again as many in which all papers' vectors are inferred (gensim's default)."""
     negatives: PositiveSmallCount = 5
     """Words drawn for each that is predicted (gensim's default)."""
+    min_count: PositiveSmallCount = 1
+    """Words that stand fewer times in the papers have no vector (gensim's: 5)."""
 
 
 def doc2vec(
@@ -45,6 +47,9 @@ def doc2vec(
 
     Word vectors are trained on the papers of the history, and then fixed while the vectors of all papers are inferred.
     One thread trains, so that the same seed gives the same vectors.
+
+    Raises:
+        InputError: no word stands in the papers as often as ``min_count`` says.
 
     Example:
         >>> import tempfile
@@ -65,12 +70,13 @@ def doc2vec(
     order = np.concatenate([np.flatnonzero(known), np.flatnonzero(~known)])
     papers = texts.papers.take(order)
     earlier = texts.papers.take(order[: int(known.sum())])
+    require_frequent(papers, settings.min_count, "d2v.min_count")
     model = gensim.Doc2Vec(
         dm=1,
         vector_size=settings.dimension,
         window=settings.window,
         negative=settings.negatives,
-        min_count=1,
+        min_count=settings.min_count,
         workers=1,
         seed=seed + 1,
     )

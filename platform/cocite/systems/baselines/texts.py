@@ -203,6 +203,22 @@ def joined_pairs(left: Paragraphs, right: Paragraphs) -> Paragraphs:
     return Paragraphs(joined.indptr[::2], joined.tokens)
 
 
+def require_frequent(paragraphs: Paragraphs, least: int, setting: str) -> None:
+    """Refuse texts of which no word has the frequency that a vector needs.
+
+    Raises:
+        InputError: each word stands in them fewer times.
+
+    Example:
+        >>> require_frequent(Paragraphs(np.array([0, 2]), np.array([3, 4], np.int32)), 2, "w2v.min_count")
+        Traceback (most recent call last):
+        ...
+        cocite.errors.InputError: w2v.min_count: no word stands 2 times in the texts of the training period
+    """
+    if not (np.bincount(paragraphs.tokens, minlength=1) >= least).any():
+        raise InputError(f"no word stands {least} times in the texts of the training period", where=setting)
+
+
 def mean_vectors(paragraphs: Paragraphs, words: NDArray[np.float32]) -> NDArray[np.float32]:
     """(P, d) the mean of each paragraph's word vectors (W, d); 0 where there is no word.
 

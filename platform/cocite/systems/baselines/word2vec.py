@@ -8,28 +8,32 @@ cite have no vector and are never ranked.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cocite.bounds import Dimension, Epochs, PositiveSmallCount
 from cocite.config import Settings
-from cocite.systems.baselines.texts import CitingTexts, line_file, with_citations
+from cocite.systems.baselines.texts import CitingTexts, line_file, require_frequent, with_citations
 
 
 class Word2VecSettings(Settings):
-    """How skip-gram vectors are trained.
+    """How the vectors are trained. Where a default is not gensim's, gensim's is named.
 
     Example:
-        >>> Word2VecSettings(window=5).dimension
+        >>> Word2VecSettings(architecture="cbow", window=5, min_count=5).dimension  # all are gensim's
         100
     """
 
+    architecture: Literal["skip-gram", "cbow"] = "skip-gram"
+    """``skip-gram``: a word predicts each of those around it; ``cbow``: these together predict it (gensim's)."""
     dimension: Dimension = 100
     """Components of a vector (gensim's default)."""
     window: PositiveSmallCount = 10
-    """Words either side that a word predicts, at most."""
+    """Words either side that a word predicts, or that predict it, at most (gensim's: 5)."""
+    min_count: PositiveSmallCount = 1
+    """Words and citations that stand fewer times in the contexts have no vector (gensim's: 5)."""
     epochs: Epochs = 5
     """Passes over the contexts (gensim's default)."""
     negatives: PositiveSmallCount = 5
@@ -42,6 +46,9 @@ def word2vec(
     """Train vectors of words (W, d) by the reader's numbers and of papers (N, d); 0 for those in no context.
 
     One thread trains, so that the same seed gives the same vectors.
+
+    Raises:
+        InputError: no word stands in the contexts as often as ``min_count`` says.
 
     Example:
         >>> import tempfile
@@ -58,15 +65,17 @@ def word2vec(
     """
     gensim: Any = importlib.import_module("gensim.models")
     size = texts.reader.size
-    with line_file(with_citations(texts)) as path:
+    lines = with_citations(texts)
+    require_frequent(lines, settings.min_count, "w2v.min_count")
+    with line_file(lines) as path:
         model = gensim.Word2Vec(
             corpus_file=str(path),
-            sg=1,
+            sg=int(settings.architecture == "skip-gram"),
             vector_size=settings.dimension,
             window=settings.window,
             epochs=settings.epochs,
             negative=settings.negatives,
-            min_count=1,
+            min_count=settings.min_count,
             workers=1,
             seed=seed + 1,
         )
