@@ -1,4 +1,8 @@
-"""The address of a paper's page on the web, as its ids name it; the web page's ``links.js`` knows the same places."""
+"""The address of a paper's page on the web, as its ids name it.
+
+The web page links a paper by the same rule: a test gives both the same papers, and compares this address with the first
+of ``links`` in ``static/links.js``.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,9 @@ _OPENALEX = re.compile(r"(?:https://openalex\.org/)?(W\d{4,})", re.ASCII)
 
 def paper_address(id_: str, doi: str) -> str:
     """Where a paper is shown: by its DOI, or else by an id of the ACL Anthology, arXiv, Semantic Scholar or OpenAlex.
+
+    The version of a preprint is left out: the corpus takes all versions for one paper, and arXiv's page shows the
+    newest and names the others.
 
     Args:
         id_: of the corpus.
