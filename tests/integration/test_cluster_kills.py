@@ -93,7 +93,7 @@ class Step:
 
 SMALL_PARTS = "--k 100000 --batch 8"
 """A part of a ranking has eight queries then."""
-IMPORT = "corpus import s3://bucket/records --to TO/corpus --split-years 2009,2010"
+IMPORT = "corpus import s3://bucket/records --split-years 2009,2010 --to TO/corpus"
 NNSELECT = f"train nnselect training.epochs=2 --corpus {CORPUS} --to TO/model --no-track"
 ON_TWO = (
     "training.epochs=2 training.patience=0 training.checkpoint_every=2 workers.count=2 workers.start_timeout=600 "
@@ -150,10 +150,10 @@ ALONE = {
 ON_RAY = {
     "import": Step(f"{IMPORT} --on ray", "corpus", "PUT .corpus.parts/finished", worker="ray::make_part"),
     "import-resolve": Step(
-        f"{IMPORT} --on ray", "corpus", "PUT .corpus.parts/divided/ /resolved/", worker="ray::make_part"
+        f"{IMPORT}-2 --on ray", "corpus-2", "PUT .corpus-2.parts/divided/ /resolved/", worker="ray::make_part"
     ),
     "import-order": Step(
-        f"{IMPORT} --on ray", "corpus", "PUT .corpus.parts/divided/ /ordered/", worker="ray::make_part"
+        f"{IMPORT}-3 --on ray", "corpus-3", "PUT .corpus-3.parts/divided/ /ordered/", worker="ray::make_part"
     ),
     "train-on-two-workers": Step(
         HATTEN,
