@@ -50,6 +50,13 @@ def cocitation(
             "finds more for contexts of dev papers."
         ),
     ] = "better",
+    base: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABEL",
+            help="Model folder that Table 4 tests the others against [default: triplet, where there is one].",
+        ),
+    ] = None,
     split: SplitOption = "test",
     with_dev: Annotated[
         bool, typer.Option("--with-dev", help="Baselines and counts know the dev papers too (final figures).")
@@ -133,6 +140,7 @@ def cocitation(
             cache=cache,
             settings=settings,
             reads=reads,
+            base=base,
             to=to,
             bars=progress_bar,
         )

@@ -6,6 +6,7 @@
 | :mod:`cocite_jobs.reproduction.citeomatic` and the other three | the plan of each paper |
 | :mod:`cocite_jobs.reproduction.baseline_changes` | the settings of the baselines that tables train |
 | :mod:`cocite_jobs.reproduction.corpus_exhibit` | Table 1 of each paper |
+| :mod:`cocite_jobs.reproduction.mp_bert4cr_controls` | MP-BERT4CR's hierarchy and gap, each part apart |
 | :mod:`cocite_jobs.reproduction.rerankers` | the cross-encoders of two plans |
 | :mod:`cocite_jobs.reproduction.papers` | their names |
 | :mod:`cocite_jobs.reproduction.published` | the numbers that the papers print |

@@ -60,9 +60,13 @@ class Budget:
         return self.end is not None and self.clock() >= self.end
 
     def minutes(self, trainings: Sequence[Training]) -> float | None:
-        """The most minutes of the first of the trainings that are left; None: no limit."""
+        """The most minutes of the first of the trainings that are left; None: no limit.
+
+        Trainings for what the paper does not have are the last, and get what the others leave.
+        """
         if self.end is None:
             return None
+        first = trainings[0]
         left = FOR_TRAINING * (self.end - self.clock()) / 60
-        share = trainings[0].weight / sum(training.weight for training in trainings)
+        share = first.weight / sum(each.weight for each in trainings if each.is_beside == first.is_beside)
         return max(left * share, LEAST_MINUTES)

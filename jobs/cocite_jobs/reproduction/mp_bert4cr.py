@@ -13,6 +13,7 @@ from cocite.systems.baselines.train import MP_BERT4CR, BaselineSettings
 from cocite.systems.mp_bert4cr.recipe import NONE
 from cocite_jobs.reproduction.baseline_changes import baseline_changes, baseline_options, baseline_settings
 from cocite_jobs.reproduction.corpus_exhibit import corpus_exhibit
+from cocite_jobs.reproduction.mp_bert4cr_controls import control_exhibits, control_trainings
 from cocite_jobs.reproduction.plan import Exhibit, Plan, Setup, Size, Training
 from cocite_jobs.reproduction.recipe_settings import changed_recipe
 from cocite_jobs.reproduction.rerankers import further_folders
@@ -111,13 +112,14 @@ def plan(setup: Setup) -> Plan:
             needs,
             measured_with="table3",
         ),
+        *control_exhibits(setup, _sample(setup), _cache(setup)),
     ]
     citation = (
         "Zhang, Ma: Recommending Multiple Positive Citations for Manuscript via Content-Dependent Modeling and "
         "Multi-Positive Triplet. WI-IAT 2021."
     )
     every = tuple(replace(exhibit, why_not=why_not) for exhibit in exhibits)
-    return Plan("mp-bert4cr", citation, tuple(trainings), every, IMPOSSIBLE, _settings)
+    return Plan("mp-bert4cr", citation, (*trainings, *control_trainings(setup)), every, IMPOSSIBLE, _settings)
 
 
 def _names() -> dict[str, str]:

@@ -200,6 +200,10 @@ def write_pages(contents: Contents, folder: Path) -> None:
 def _model_line(model: Mapping[str, Any]) -> str:
     facts = [f"version {model['version']}"]
     facts += [f"{name} {model[name]}" for name in ("step", "seed") if model[name] is not None]
+    if (share := model.get("hierarchy")) is not None:
+        facts.append(
+            f"layers add {share['manuscripts']:.2f} to manuscripts and {share['papers']:.2f} to papers"
+        )
     if model["seconds"] is not None:
         facts.append(f"trained in {model['seconds']:.0f} s")
     return f"{model['model']} ({', '.join(facts)})"

@@ -92,6 +92,8 @@ class Training:
         weight: its part of a budget.
         kind: of its recipe.
         load: the recipe with what the setup changes in it; None: it is made of another one that was trained before.
+        is_beside: whether it is for what the paper does not have; such trainings are a plan's last, and a budget gives
+            them what the others leave.
 
     Example:
         >>> Training("nnselect", ("model/nnselect",), lambda setup, minutes: None, weight=2).is_done(Path("none"))
@@ -104,6 +106,7 @@ class Training:
     weight: float = 1.0
     kind: str = ""
     load: Callable[[Setup], object] | None = None
+    is_beside: bool = False
 
     def is_done(self, folder: Path) -> bool:
         """Whether all its artifacts are in a reproduction's folder: each is published whole, or not at all."""

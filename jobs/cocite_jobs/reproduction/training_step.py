@@ -88,7 +88,7 @@ def run_training(training: Training, setup: Setup, minutes: float | None) -> flo
 
 
 def model_facts(folder: Path, artifacts: Sequence[str]) -> list[dict[str, Any]]:
-    """Of each artifact its path, its digest, the step whose weights were kept, and the seed.
+    """Of each artifact its path, its digest, the step whose weights were kept, the seed, and what its layers add.
 
     Example:
         >>> model_facts(Path("folder"), [])
@@ -104,4 +104,5 @@ def _facts(artifact: str, manifest: Manifest) -> dict[str, Any]:
         "version": manifest.digest,
         "step": manifest.meta.get("step"),
         "seed": recipe.get("training", {}).get("seed"),
+        "hierarchy": manifest.meta.get("hierarchy"),
     }

@@ -11,7 +11,7 @@ from cocite.atomic_files import replace_files
 from cocite.corpus.history import History
 from cocite.corpus.records import SPLITS
 from cocite.corpus.store import Corpus
-from cocite.errors import InputError
+from cocite.errors import InputError, nearest
 from cocite.evaluation import experiment, tasks
 from cocite.evaluation.cocitation_report import CocitationTables
 from cocite.evaluation.hits import Hits
@@ -28,7 +28,7 @@ from cocite_jobs.tables.cocitation_systems import (
 )
 
 PLAIN_LOSS = "triplet"
-"""The variant that the others of Table 4 are tested against."""
+"""The variant that the others of Table 4 are tested against by default."""
 
 
 def cocitation_tables(
@@ -45,6 +45,7 @@ def cocitation_tables(
     cache: Path = Path("cocite-baselines"),
     settings: BaselineSettings | None = None,
     reads: Choice = "better",
+    base: str | None = None,
     to: Path | None = None,
     k: int = 100,
     bars: ProgressBars = no_bars,
@@ -69,12 +70,14 @@ def cocitation_tables(
             model folders, unless the settings name others.
         reads: what baselines read of a query: its context, the sentences that MP-BERT4CR reads too, or for each the
             better of both on as many contexts of dev papers.
+        base: label of the model folder that Table 4 tests the others against; by default :data:`PLAIN_LOSS`, where
+            there is one.
         to: folder for ``qrels.trec`` and a run for each system.
         k: depth of the rankings, at least 10.
         bars: of each step.
 
     Raises:
-        InputError: there is nothing to measure, or a model folder or baseline is not there.
+        InputError: there is nothing to measure, or a model folder, its label or a baseline is not there.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -96,6 +99,9 @@ def cocitation_tables(
     of_baselines = systems.baselines(baselines)
     if not of_models and not of_baselines:
         raise InputError("there is nothing to measure", hint="give --model or --baselines")
+    labels = [system.label for system in of_models]
+    if base is not None and base not in labels:
+        raise InputError(f"no model folder is labelled {base!r}", where="--base", hint=nearest(base, labels))
     readings = choose_readings(systems, of_baselines, reads, sample=sample, seed=seed)
     of_baselines = [system.reading(readings.reads(system.name)) for system in of_baselines]
     task = tasks.local(corpus, split, sample=sample, seed=seed)
@@ -106,7 +112,13 @@ def cocitation_tables(
         baseline_hits = {system.name: runner.hits(system) for system in of_baselines}
         model_hits = {system.name: runner.hits(system) for system in of_models}
     made = CocitationTables(baseline_hits, model_hits, history)
-    tables = [*readings.tables, made.table3(), *_table4(of_models, made), made.slices(), runner.times()]
+    tables = [
+        *readings.tables,
+        made.table3(),
+        *_table4(of_models, made, base or PLAIN_LOSS),
+        made.slices(),
+        runner.times(),
+    ]
     facts = {
         "corpus": str(corpus.path),
         "corpus_version": corpus.version,
@@ -156,11 +168,11 @@ class _Runner:
         return Table("time", ["system", "ms per query", "queries without candidates"], self._times)
 
 
-def _table4(systems: Sequence[MeasuredSystem], made: CocitationTables) -> list[Table]:
+def _table4(systems: Sequence[MeasuredSystem], made: CocitationTables, base: str) -> list[Table]:
     """Table 4, where two folders or more have the same system."""
     kinds = [system.kind for system in systems]
     variants = [system for system in systems if kinds.count(system.kind) > 1]
     if not variants:
         return []
-    plain = next((system.name for system in variants if system.label == PLAIN_LOSS), None)
+    plain = next((system.name for system in variants if system.label == base), None)
     return [made.table4([system.name for system in variants], plain)]

@@ -22,9 +22,9 @@ from cocite.manifests import read_manifest
 from cocite.progress_bars import ProgressBars, no_bars
 from cocite_jobs.tables.cocitation import known_history
 from cocite_jobs.tables.cocitation_systems import DEFAULT_ENCODER, CocitationSystems, ModelFolder
-from cocite_jobs.tables.cocitation_variants import WORDS_ONLY, link_part, train_missing
+from cocite_jobs.tables.cocitation_variants import FOLDER as VARIANTS_FOLDER
+from cocite_jobs.tables.cocitation_variants import WORDS_ONLY, link_inputs, link_part, train_missing
 from cocite_jobs.training.recipes import load_recipe
-from cocite_jobs.training.registry import KINDS
 from cocite_jobs.training.types import LaunchOptions
 
 FOLDER = "controls"
@@ -90,6 +90,8 @@ CONTROLS: dict[str, Control] = {
     "gap, no hierarchy": _gap("model.document_layers=0"),
     "gap, 3 positives": _gap("positives.count=3"),
     "gap, all words": _gap("model.word_dropout=0"),
+    "gap, fixed draw": _gap("contexts.fixed=true"),
+    "gap, no abstract": _gap("contexts.manuscript_abstract=0"),
 }
 """Row -> how it is trained; the first of a group is what the others are compared with. With ``no abstract`` the
 manuscript's own title and abstract are not read, as in the paper; ``hierarchy of words`` has layers over sentences that
@@ -110,8 +112,8 @@ def train_controls(
 ) -> dict[str, list[Path]]:
     """Train the controls that are missing, each with every seed; a training that was stopped is resumed.
 
-    Trainings share sentences, word vectors and sentence vectors where these are made of the same. A trunk that is an
-    artifact of the model folder is trained first where it is missing.
+    Trainings share sentences, word vectors and sentence vectors where these are made of the same, with the variants of
+    Table 4 in the folder too. A trunk that is an artifact of the model folder is trained first where it is missing.
 
     Args:
         corpus: to train on.
@@ -142,7 +144,7 @@ def train_controls(
     if not seeds or len(set(seeds)) < len(seeds):
         raise InputError("needs one seed or more, each once", where="--seeds")
     options = options or LaunchOptions()
-    folders = {name: [model / FOLDER / _slug(name, seed) for seed in seeds] for name in chosen}
+    folders = {name: [control_folder(model, name, seed) for seed in seeds] for name in chosen}
     for name, made in folders.items():
         control = controls[name]
         for seed, folder in zip(seeds, made, strict=True):
@@ -156,22 +158,27 @@ def train_controls(
                 _require_same(folder / recipe.kind, recipe)
                 continue
             _trunk(recipe, corpus, model, folder, options, bars)
-            alike = [
-                other
-                for row, others in folders.items()
-                for other in others
-                if controls[row].recipe == control.recipe
-            ]
-            for needed in KINDS[recipe.kind].inputs:
-                link_part(needed.artifact, alike, folder)
+            link_inputs(recipe, corpus, _trained_beside(model), folder)
             if first is not None and not (folder / first.kind).is_dir():
+                link_inputs(first, corpus, _trained_beside(model), folder)
                 train_missing(first, corpus, folder, options, bars, f"{name}, seed {seed}: pretraining")
             train_missing(recipe, corpus, folder, options, bars, f"{name}, seed {seed}")
     return folders
 
 
-def _slug(name: str, seed: int) -> str:
-    return f"{name.replace(', ', '-').replace(' ', '-')}-seed{seed}"
+def control_folder(model: Path, name: str, seed: int) -> Path:
+    """The model folder of a control, below the one that holds all of them.
+
+    Example:
+        >>> str(control_folder(Path("model"), "gap, not read", 1))
+        'model/controls/gap-not-read-seed1'
+    """
+    return model / FOLDER / f"{name.replace(', ', '-').replace(' ', '-')}-seed{seed}"
+
+
+def _trained_beside(model: Path) -> list[Path]:
+    """The model folders of controls and of Table 4's variants that a model folder holds."""
+    return [folder for part in (FOLDER, VARIANTS_FOLDER) for folder in sorted((model / part).glob("*"))]
 
 
 def _require_same(artifact: Path, recipe: Any) -> None:

@@ -8,11 +8,14 @@ from typing import Any
 
 from cocite.corpus.store import Corpus
 from cocite.hard_links import link_artifact
+from cocite.manifests import holds
 from cocite.progress_bars import ProgressBars, no_bars
 from cocite.systems.mp_bert4cr.recipe import NONE
 from cocite.systems.mp_bert4cr.sentence_texts import KIND as TEXTS
 from cocite.systems.mp_bert4cr.token_vectors import KIND as WORDS
+from cocite.training.input_artifacts import determining_settings
 from cocite_jobs.tables.cocitation_systems import ModelFolder
+from cocite_jobs.training.inputs import needed_inputs
 from cocite_jobs.training.progress import progress_on_bars
 from cocite_jobs.training.recipes import load_recipe
 from cocite_jobs.training.resuming import train_or_resume
@@ -131,3 +134,18 @@ def link_part(part: str, holders: Sequence[Path], to: Path) -> None:
     if source is not None and not (to / part).is_dir():
         to.mkdir(parents=True, exist_ok=True)
         link_artifact(source, to)
+
+
+def link_inputs(recipe: Any, corpus: Corpus, holders: Sequence[Path], to: Path) -> None:
+    """Put what a training needs besides the corpus into its model folder, where another one has it already.
+
+    Args:
+        recipe: of the training.
+        corpus: that it is trained on.
+        holders: model folders; of each input the first is taken that has it of this corpus and the recipe's settings.
+        to: the model folder of the training, which holds the recipe's trunk.
+    """
+    for need in needed_inputs(recipe):
+        part = need.prepared.artifact
+        made_of = {"corpus": corpus.version, "settings": determining_settings(need.settings)}
+        link_part(part, [holder for holder in holders if holds(holder / part, kind=part, meta=made_of)], to)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cocite.errors import InputError
@@ -34,6 +36,15 @@ def test_the_time_left_is_divided_by_weight_as_it_passes() -> None:
     assert budget.minutes(TRAININGS[2:]) == LEAST_MINUTES
     now[0] += 1
     assert budget.is_spent
+
+
+def test_what_is_beside_the_paper_gets_what_its_own_trainings_leave() -> None:
+    now = [0.0]
+    budget = Budget(60 * 60, clock=lambda: now[0])
+    beside = [replace(training, is_beside=True) for training in TRAININGS]
+    assert budget.minutes([*TRAININGS, *beside]) == budget.minutes(TRAININGS)
+    now[0] += 20 * 60
+    assert budget.minutes(beside) == pytest.approx(FOR_TRAINING * 40 / 8)
 
 
 def test_without_a_budget_there_is_no_limit() -> None:

@@ -11,6 +11,7 @@ import pytest
 from helpers.tiny_bert import tiny_bert
 
 from cocite.manifests import read_manifest
+from cocite_jobs.reproduction import mp_bert4cr_controls as controls
 from cocite_jobs.reproduction.mp_bert4cr import plan
 from cocite_jobs.reproduction.plan import Setup
 from cocite_jobs.reproduction.published import published_numbers
@@ -19,13 +20,14 @@ from cocite_jobs.reproduction.rerankers import further_folders
 from cocite_jobs.tables.cocitation_variants import CONTROL_VARIANTS, VARIANTS
 
 ROWS = [*VARIANTS, *CONTROL_VARIANTS]
+CONTROLS = ["masked-lm", *(f"control: {row}" for rows in controls.ROWS.values() for row in rows)]
 
 
 @pytest.mark.integration
 def test_every_table_is_made(reproduced: Callable[[str], Outcome], toy_setup: Callable[[str], Setup]) -> None:
     outcome, setup = reproduced("mp-bert4cr"), toy_setup("mp-bert4cr")
-    assert outcome.trained == ROWS
-    assert outcome.made == ["table1", "table3", "table4"]
+    assert outcome.trained == [*ROWS, *CONTROLS]
+    assert outcome.made == ["table1", "table3", "table4", "hierarchy", "gap"]
     assert (setup.folder / "baselines").is_dir()
     shown = {each.exhibit.id: each for each in outcome.contents.shown}
     third = {row[0]: row[1:] for row in shown["table3"].made.table.rows}
@@ -47,11 +49,12 @@ def test_an_encoder_is_a_baseline_and_the_papers_size_begins_with_pretraining(em
     specter, scibert = "allenai/specter", "allenai/scibert_scivocab_uncased"
     setup = replace(empty_setup, size="paper", encoder=specter, more_encoders=(scibert,))
     made = plan(setup)
-    trainings = ["pretraining", *ROWS, "bi-encoder", f"bi-encoder of {scibert}"]
+    trainings = ["pretraining", *ROWS, "bi-encoder", f"bi-encoder of {scibert}", *CONTROLS]
     assert [training.name for training in made.trainings] == trainings
     assert made.trainings[0].artifacts == ("model/mp-bert4cr-pretraining",)
     own = further_folders(setup)[scibert]
-    assert made.trainings[-1].artifacts == (f"{own.relative_to(setup.folder)}/bi-encoder",)
+    [of_scibert] = [each for each in made.trainings if each.name.endswith(scibert)]
+    assert of_scibert.artifacts == (f"{own.relative_to(setup.folder)}/bi-encoder",)
     rows = {
         specter: f"{setup.model / 'bi-encoder'}={specter} fine-tuned",
         scibert: f"{own / 'bi-encoder'}={scibert} fine-tuned",

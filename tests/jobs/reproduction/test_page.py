@@ -51,6 +51,15 @@ def test_the_page_is_whole_escaped_and_names_no_network(contents: Contents) -> N
     assert "<td>0.142</td>" in text, "the paper's R@20 at five neighbours"
 
 
+def test_what_the_layers_of_a_model_add_is_told(contents: Contents) -> None:
+    [made] = contents.made
+    model = MODEL | {"hierarchy": {"manuscripts": 0.5512, "papers": 0.0}}
+    [shown] = replace(contents, made=[replace(made, models=[model, MODEL])]).shown
+    first, second = shown.models
+    assert "seed 3, layers add 0.55 to manuscripts and 0.00 to papers, trained" in first
+    assert "layers" not in second
+
+
 def test_markdown_and_json_say_the_same(contents: Contents) -> None:
     text = contents.markdown()
     assert "| 5 | 0.250 | 0.142 | 0.080 | 144 |" in text

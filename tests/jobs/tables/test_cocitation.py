@@ -82,6 +82,19 @@ def test_models_and_baselines_have_a_row_each(
     assert all(json.loads((path / "manifest.json").read_text())["kind"] == KIND for path in vectors)
 
 
+def test_variants_are_tested_against_the_one_that_is_named(
+    capsys: pytest.CaptureFixture[str], corpus: Corpus, cache: Path, model: Path
+) -> None:
+    models = ["--model", f"{model}=one", "--model", f"{model}=other", "--baselines", "none"]
+    notes = []
+    for more in ([], ["--base", "one"]):
+        line = ["--corpus", corpus.path, "--cache", cache, "--no-track", "--sample", 30, *models, *more]
+        code, out, err = call(capsys, "evaluate", "cocitation", *line)
+        assert code == 0, err
+        notes.append("worse than one (paired t-test" in " ".join(out.split()))
+    assert notes == [False, True]
+
+
 def test_pipelines_are_rows_too(
     capsys: pytest.CaptureFixture[str], corpus: Corpus, cache: Path, model: Path
 ) -> None:
@@ -122,6 +135,10 @@ def test_encoders_that_cannot_be_reached_are_left_out_and_reported(
         (["--baselines", "bm25", "--model", "MODEL", "--systems", "hatten"], "holds no hatten"),
         (["--baselines", "bm25", "--model", "MODEL", "--systems", "secnd"], "no system is called"),
         (["--baselines", "bm25", "--model", "MODEL=a", "--model", "MODEL=a"], "two rows are called 'a'"),
+        (
+            ["--baselines", "none", "--model", "MODEL=first", "--base", "frist"],
+            "--base: no model folder is labelled 'frist' (did you mean 'first'?)",
+        ),
     ],
 )
 def test_what_cannot_be_measured_is_refused_in_one_sentence(

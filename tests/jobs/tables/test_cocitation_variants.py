@@ -10,9 +10,12 @@ import pytest
 import yaml
 from helpers.cocitation_report import cocitation_report, systems_of
 
+from cocite.artifacts import publish
 from cocite.corpus.store import Corpus
+from cocite.training.input_artifacts import determining_settings
 from cocite_jobs.tables import cocitation_variants
-from cocite_jobs.tables.cocitation_variants import CONTROL_VARIANTS, VARIANTS, link_part
+from cocite_jobs.tables.cocitation_variants import CONTROL_VARIANTS, VARIANTS, link_inputs, link_part
+from cocite_jobs.training.inputs import needed_inputs
 from cocite_jobs.training.recipes import load_recipe
 
 TINY = ["texts.vocabulary=400", "texts.sentence_tokens=24", "model.sentence_tokens=24", "model.hidden=24"]
@@ -98,6 +101,25 @@ def test_an_artifact_is_linked_once_from_the_first_folder_that_has_it(tmp_path: 
     assert (tmp_path / "to" / "texts" / "data").read_text() == "first", "what is there stays"
     link_part("vectors", holders, tmp_path / "to")
     assert [path.name for path in (tmp_path / "to").iterdir()] == ["texts"]
+
+
+def test_inputs_are_linked_from_a_folder_that_has_them_of_the_same_settings(
+    corpus: Corpus, tmp_path: Path
+) -> None:
+    recipe, other = (
+        load_recipe("mp-bert4cr-small", [*TINY, f"texts.vocabulary={size}"]) for size in (400, 300)
+    )
+    needs = needed_inputs(recipe)
+    holders = [tmp_path / name for name in ("none", "other", "own", "last")]
+    for holder, made_of in zip(holders[1:], (other, recipe, recipe), strict=True):
+        [texts] = [need for need in needed_inputs(made_of) if need.prepared.artifact == "sentence-texts"]
+        meta = {"corpus": corpus.version, "settings": determining_settings(texts.settings)}
+        with publish(holder / "sentence-texts", kind="sentence-texts", meta=meta) as folder:
+            (folder / "data").write_text(holder.name)
+    assert len(needs) > 1
+    link_inputs(recipe, corpus, holders, tmp_path / "to")
+    assert [path.name for path in (tmp_path / "to").iterdir()] == ["sentence-texts"]
+    assert (tmp_path / "to/sentence-texts/data").samefile(tmp_path / "own/sentence-texts/data")
 
 
 @pytest.mark.parametrize("recipe", ["mp-bert4cr-small", "mp-bert4cr"])
