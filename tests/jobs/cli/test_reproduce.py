@@ -60,7 +60,7 @@ def test_what_is_missing_is_an_error_of_one_sentence(
     [
         (["citeomattic"], "PAPER: no paper is called 'citeomattic' (did you mean 'citeomatic'?)"),
         (["citeomatic", "--budget", "soon"], "--budget: 'soon' is no duration (as 45m, 2h or 1d)"),
-        (["citeomatic", "--only", "table5"], "--only: cocite makes no 'table5' of citeomatic"),
+        (["citeomatic", "--only", "table6"], "--only: cocite makes no 'table6' of citeomatic"),
         (["citeomatic", "--size", "huge"], "Invalid value for '--size'"),
         (
             ["citeomatic", "--encoder", "a", "--encoder", "b"],
@@ -77,8 +77,8 @@ def test_what_is_missing_is_an_error_of_one_sentence(
         (["citeomatic", "--seeds", "0;1"], "--seeds: '0;1' is no list of seeds"),
         (["citeomatic", "--seeds", "0,1", "--to", "FILE"], "FILE: is a file, not a folder to write into"),
         (
-            ["citeomatic", "--seeds", "0,1", "--only", "table5"],
-            "--only: cocite makes no 'table5' of citeomatic",
+            ["citeomatic", "--seeds", "0,1", "--only", "table6"],
+            "--only: cocite makes no 'table6' of citeomatic",
         ),
         (["citeomatic", "--to", "FILE"], "FILE: is a file, not a folder to write into"),
         (["citeomatic", "--corpus", "nowhere"], "nowhere"),

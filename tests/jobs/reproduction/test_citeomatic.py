@@ -25,6 +25,7 @@ def test_every_table_and_figure_is_made(
     assert outcome.trained == ["nnselect", "nnrank", "metadata", *WITHOUT, *ENCODERS]
     assert outcome.made == [
         "table1",
+        "table5",
         "table4",
         "table2",
         "figure3",
@@ -59,6 +60,9 @@ def test_every_table_and_figure_is_made(
         zip(("method", "F1@20", "MRR"), zip(*shown["table2"].made.table.rows, strict=True), strict=True)
     )
     assert by_metric["MRR"] == of_table2["MRR"]
+    fifth = {row[0]: row for _, rows in shown["table5"].grid.sections for row in rows}
+    assert fifth["key-terms-by-field"][-4:] == ["0.119", "0.425", "0.209", "0.574"], "beside the paper's"
+    assert fifth["Ren et al. (2014)"][1:4] == ["", "", ""]
     encoders = shown["section5"].made.table
     assert [row[0] for row in encoders.rows][1:] == [row for row, _ in ENCODERS.values()]
     assert encoders.rows[0][1:3] == shown["table2"].made.table.rows[3][1:], "NNSelect"
