@@ -161,6 +161,8 @@ serve-bench: $(BENCH) | $(BENCH_CORPUS) $(if $(MODEL),,$(BENCH_MODEL)) ## the en
 	$(BIN)/python -m benchmarks.serve_slow_bodies $(SERVED)
 	$(BIN)/python -m benchmarks.serve_cases
 	$(BIN)/python -m benchmarks.serve_cases --on ray --max-examples 60 --cases 1000
+	$(BIN)/python -m benchmarks.serve_cases --keys --phases examples,fuzzing --max-examples 8 --cases 600
+	$(BIN)/python -m benchmarks.serve_cases --on ray --beside split --phases examples,fuzzing --max-examples 8 --cases 300
 	$(BIN)/python -m pytest -q tests/integration/endpoint/test_texts.py # clients of text-embeddings-inference
 
 # Without an environment it runs in the Python that is there: little may be installed beside a GPU.

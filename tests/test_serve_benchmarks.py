@@ -15,11 +15,13 @@ pytest.importorskip("benchmarks.serve_cases", reason="run from a checkout")
 
 from benchmarks import serve_latency, serve_rollouts, serve_slow_bodies
 from benchmarks._waiting_clients import Answer
-from benchmarks.serve_cases import counted
+from benchmarks.serve_cases import EXPECTED, KEYS, beside_options, counted, key_headers
 from benchmarks.serve_slow_bodies import slow_clients
 from benchmarks.serving import by_kind
 from cocite.corpus.starter import build_starter
 from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite_serve.key_file import digest, read_keys
+from cocite_serve.settings import ServeSettings
 
 
 def test_answers_and_failed_checks_are_counted(tmp_path: Path) -> None:
@@ -48,6 +50,26 @@ def test_answers_and_failed_checks_are_counted(tmp_path: Path) -> None:
     answers, failed = counted(file)
     assert answers == {"200": 2, "422": 1, "none": 1}
     assert failed == {"response_schema_conformance": 1}
+
+
+def test_each_kind_of_key_is_sent_as_its_file_has_it(tmp_path: Path) -> None:
+    headers = key_headers(tmp_path / "keys")
+    kept = {key.sha256: key for key in read_keys(tmp_path / "keys")}
+    found = {
+        kind: kept.get(digest(header.split()[-1])) for kind, header in headers.items() if header is not None
+    }
+    assert {kind for kind, key in found.items() if key is not None} == KEYS.keys()
+    assert found["wrong"] is None
+    assert headers.keys() - found.keys() == {"none"}
+    assert found["of a low rate"].per_minute == 60  # type: ignore[union-attr]
+    assert EXPECTED.keys() == headers.keys() - {"admin"}
+
+
+def test_a_second_release_is_named_as_cocite_serve_reads_it() -> None:
+    words = beside_options("split")
+    settings = ServeSettings.parse({"index": "index"}, where="cocite serve", overrides=words[1::2])
+    assert (settings.beside.index_version, settings.beside.traffic) == ("000001", "split")
+    assert words[::2] == ["--set"] * 3
 
 
 def test_slow_clients_send_byte_by_byte_until_they_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:

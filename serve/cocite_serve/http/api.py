@@ -21,6 +21,7 @@ from cocite_serve.http.draft_paths import draft_router
 from cocite_serve.http.example_paths import example_router
 from cocite_serve.http.head import HeadAsGet
 from cocite_serve.http.key_counts import keeping
+from cocite_serve.http.key_schemes import describe_keys
 from cocite_serve.http.keys import KeyRing, RequireKey, add_key_paths
 from cocite_serve.http.link_paths import link_router
 from cocite_serve.http.metrics import CountRequests, GatewayMetrics
@@ -137,6 +138,8 @@ def build_app(
     add_pages(app)
     problems.add_handlers(app, settings)
     describe_exactly(app, limits)
+    if ring.is_on:
+        describe_keys(app)
     app.add_middleware(HeadAsGet)
     # What is added last is outermost: a refused body's response has the security headers too.
     app.add_middleware(

@@ -188,7 +188,7 @@ class RequireKey:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse the request, or pass it on with the name of its key noted."""
-        if scope["type"] == "http" and self._ring.is_on and not _is_open(scope["path"]):
+        if scope["type"] == "http" and self._ring.is_on and not is_open(scope["path"]):
             refusal = self._refusal(scope)
             if refusal is not None:
                 await refusal(scope, receive, send)
@@ -238,7 +238,13 @@ def _presented(headers: Headers) -> str | None:
     return headers.get("x-api-key") or None
 
 
-def _is_open(path: str) -> bool:
+def is_open(path: str) -> bool:
+    """Whether a path is asked without a key.
+
+    Example:
+        >>> is_open("/static/app.js"), is_open("/v1/version")
+        (True, False)
+    """
     return path in OPEN or path.startswith(OPEN_FOLDERS)
 
 
