@@ -12,14 +12,14 @@ from typing import Any
 
 from ray import serve
 from ray.serve import Application, Deployment
-from ray.serve.config import AutoscalingConfig, AutoscalingPolicy, BackpressureConfig
+from ray.serve.config import AutoscalingConfig, AutoscalingPolicy, BackpressureConfig, RequestRouterConfig
 
 from cocite import verification
 from cocite.nn import precision
 from cocite.nn.cpu_kernels import KERNEL_CACHES
 from cocite_serve.release import Release
 from cocite_serve.replica_settings import ReplicaSettings
-from cocite_serve.replicas import kept_lines
+from cocite_serve.replicas import asking_again, kept_lines
 from cocite_serve.replicas.autoscaling import ByQueuedWork
 from cocite_serve.replicas.clicks import ClickCounter
 from cocite_serve.replicas.directions import ANY_STAGES, Directions
@@ -116,6 +116,7 @@ def _stage_deployment(
         max_ongoing_requests=stage.max_ongoing_requests,
         max_queued_requests=stage.max_queued_requests,
         backpressure_config=_backpressure(settings),
+        request_router_config=RequestRouterConfig(request_router_class=asking_again.PATH),
         # A model that cannot be loaded cannot be loaded the second time either.
         max_constructor_retry_count=1,
         ray_actor_options=_actor_options(stage.num_cpus, stage.num_gpus, settings),

@@ -116,7 +116,7 @@ def test_no_request_is_lost_when_a_replica_is_killed(replicated: Running, stage:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_replica_that_is_stopped_is_replaced_and_costs_its_own_requests_alone(
+def test_a_replica_that_is_stopped_is_replaced_and_costs_a_gateways_own_requests_alone(
     replicated: Running, stage: str
 ) -> None:
     wait_until(lambda: len(loaded(replicated, stage)) == 2)
@@ -127,7 +127,8 @@ def test_a_replica_that_is_stopped_is_replaced_and_costs_its_own_requests_alone(
             lambda: {each.pid for each in loaded(replicated, stage)} - {victim.pid, other.pid} != set()
         )
         answers.wait_for(2 * CLIENTS)
-        assert answers.others <= CLIENTS, answers.statuses
+        # What a stage had taken in is asked again; an answer of a gateway may have begun, so the proxy waits for it.
+        assert answers.others <= (CLIENTS if stage == "Gateway" else 0), answers.statuses
         before = answers.others
         answers.wait_for(2 * CLIENTS)
         assert answers.others == before, "it was noticed"
