@@ -88,6 +88,9 @@ def test_the_most_probable_are_kept_in_the_order_of_the_text(
 
 
 def test_places_of_other_forms(classifier: CitingSentenceClassifier, tmp_path: Path) -> None:
+    accented = NEEDY.replace("statistical", 'na\\"ive $x$')
+    [one] = suggestions(read_text(f"Short. {accented} Short.", "latex"), classifier, 5)
+    assert (one.gap.place.start, one.gap.place.end) == (7, 7 + len(accented))
     [one] = suggestions(
         read_text(f"# Title\n\n# Work\n\n*Some* words here.\n\n{NEEDY}\n", "markdown"), classifier, 5
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ from cocite.corpus.articles.headings import begins_behind_references, is_referen
 from cocite.corpus.records import OTHER_MARK, TARGET_MARK
 from cocite.drafts.draft import Citation, Draft, Gap, GapForm, Kind, Place, Section, Sentence
 from cocite.drafts.limits import MAX_GAPS, MAX_PARAGRAPH, Budget
+from cocite.drafts.origins import Origin, Origins, line_starts
 from cocite.errors import InputError
 from cocite.text.gap_context import context_of_gap
 from cocite.text.sentences import split_sentences
@@ -44,6 +45,9 @@ class Mark:
 class Block:
     """A paragraph, heading, abstract or footnote; each :data:`MARK` of its text stands for one of its marks.
 
+    Attributes:
+        origins: what of the source its text was read from, in the order of the text.
+
     Example:
         >>> Block("heading", "Data", level=1).text
         'Data'
@@ -54,11 +58,15 @@ class Block:
     marks: tuple[Mark, ...] = ()
     level: int = 0
     line: int = 1
+    origins: tuple[Origin, ...] = ()
 
 
 @dataclass(slots=True)
 class BlockBuilder:
     """Collects text and marks; a block ends at :meth:`end`, and its footnotes follow it.
+
+    Attributes:
+        source: what the next :meth:`text` is read from; None: it has no source.
 
     Example:
         >>> builder = BlockBuilder("paper.tex")
@@ -76,9 +84,23 @@ class BlockBuilder:
     _marks: list[Mark] = field(default_factory=list)
     _size: int = 0
     line: int = 1
+    source: Place | None = None
+    _origins: list[Origin] = field(default_factory=list)
 
     def text(self, text: str) -> None:
-        """Add text."""
+        """Add text that the source has in another form, as an accent or a formula."""
+        self._add(text.replace(MARK, ""), self.source)
+
+    def copy(self, text: str, place: Place) -> None:
+        """Add text as the source has it."""
+        self._add(text.replace(MARK, ""), place, is_copy=MARK not in text)
+
+    def mark(self, mark: Mark) -> None:
+        """Add a citation or a gap."""
+        self._add(MARK, mark.place)
+        self._marks.append(mark)
+
+    def _add(self, text: str, source: Place | None, *, is_copy: bool = False) -> None:
         self._size += len(text)
         if self._size > MAX_PARAGRAPH:
             raise InputError(
@@ -86,21 +108,18 @@ class BlockBuilder:
                 where=f"{self.where}, line {self.line}" if self.where else f"line {self.line}",
                 hint="divide it by empty lines",
             )
-        self._parts.append(text.replace(MARK, ""))
-
-    def mark(self, mark: Mark) -> None:
-        """Add a citation or a gap."""
-        self._parts.append(MARK)
-        self._marks.append(mark)
+        if source is not None and text:
+            self._origins.append(Origin(self._size - len(text), len(text), source, is_copy))
+        self._parts.append(text)
 
     def end(self, kind: BlockKind = "paragraph", level: int = 0) -> None:
         """End the block; one without text is none."""
         # The corpus' words for citations would be taken for marks.
-        text = _MARK_WORDS.sub(" ", "".join(self._parts))
+        text = _MARK_WORDS.sub(lambda word: " " * len(word[0]), "".join(self._parts))
         if text.strip():
-            self.blocks.append(Block(kind, text, tuple(self._marks), level, self.line))
+            self.blocks.append(Block(kind, text, tuple(self._marks), level, self.line, tuple(self._origins)))
         self.blocks += self.footnotes
-        self.footnotes, self._parts, self._marks, self._size = [], [], [], 0
+        self.footnotes, self._parts, self._marks, self._origins, self._size = [], [], [], [], 0
 
 
 def assemble(
@@ -125,6 +144,7 @@ def assemble(
     sentences: list[Sentence] = []
     gaps: list[Gap] = []
     citations: list[Citation] = []
+    lines = {name: line_starts(text) for name, text in others.get("sources", {}).items()}
     for group in _groups(blocks):
         for block in group:
             citations += [Citation(key, mark.place) for mark in block.marks for key in mark.keys]
@@ -135,19 +155,21 @@ def assemble(
         texts = []
         for block in group:
             budget.check_time()
-            own = _sentences(block)
-            texts += [text for text, marks in own for mark in marks if mark.is_gap]
+            own = _sentences(block, lines)
+            texts += [text for text, marks, _ in own for mark in marks if mark.is_gap]
             if block.kind != "heading":
                 is_abstract = block.kind == "abstract"
-                sentences += [Sentence(text, within, block.line, is_abstract) for text, _ in own]
+                sentences += [
+                    Sentence(text, within, block.line, is_abstract, place) for text, _, place in own
+                ]
         gaps += _gaps(group, texts, within)
     abstract = others.pop("abstract", "") or " ".join(
-        _bare(block.text) for block in blocks if block.kind == "abstract"
+        bare(block.text) for block in blocks if block.kind == "abstract"
     )
     return Draft(
         kind=kind,
         file=file,
-        title=_bare(title),
+        title=bare(title),
         abstract=abstract,
         sections=tuple(sections),
         sentences=tuple(sentences),
@@ -190,7 +212,13 @@ def _without_references(blocks: Sequence[Block]) -> tuple[Sequence[Block], str]:
     return [*blocks[: within.start - 1], *kept, *blocks[within.stop :]], "\n".join(listed)
 
 
-def _bare(text: str) -> str:
+def bare(text: str) -> str:
+    """A text without its marks, and with single spaces.
+
+    Example:
+        >>> bare(f"We  parse {MARK}.")
+        'We parse .'
+    """
     return " ".join(text.replace(MARK, " ").split())
 
 
@@ -216,8 +244,11 @@ def _groups(blocks: Sequence[Block]) -> Iterator[list[Block]]:
     yield from ([note] for note in notes)
 
 
-def _sentences(block: Block) -> list[tuple[str, list[Mark]]]:
-    """The sentences of a block, each with its marks."""
+def _sentences(
+    block: Block, lines: Mapping[str, Sequence[int]]
+) -> list[tuple[str, list[Mark], Place | None]]:
+    """The sentences of a block, each with its marks and its place."""
+    origins = Origins(block.text, block.origins, lines)
     marks = iter(block.marks)
     found = []
     # A word in place of each mark: splitting takes a lone symbol for the end of a sentence.
@@ -226,7 +257,8 @@ def _sentences(block: Block) -> list[tuple[str, list[Mark]]]:
         own = [next(marks) for _ in range(text.count(TARGET_MARK))]
         words = ["[CIT]" if mark.is_gap else "[OTHERCIT]" for mark in own]
         between = text.split(TARGET_MARK)
-        found.append(("".join(map(str.__add__, between, [*words, ""])), own))
+        signs = len(own) + sum(not sign.isspace() for part in between for sign in part)
+        found.append(("".join(map(str.__add__, between, [*words, ""])), own, origins.next(signs)))
     return found
 
 

@@ -111,6 +111,7 @@ class Sentence:
 
     Attributes:
         line: near which its paragraph stands, as in :class:`Place`.
+        place: the source of its first to its last character; None where the form has no such source (.docx, .pdf).
         is_abstract: whether it is of the abstract.
 
     Example:
@@ -123,6 +124,7 @@ class Sentence:
     section: int
     line: int = 1
     is_abstract: bool = False
+    place: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from cocite.drafts.draft import Draft
+from cocite.drafts.draft import Draft, Gap
 
 
 def draft_text(draft: Draft) -> str:
@@ -22,9 +22,49 @@ def draft_text(draft: Draft) -> str:
     """
     if not draft.sources:
         return "\n\n".join(_paragraphs(draft))
-    main = draft.sources.get(draft.file, "")
-    others = (f"%% {name}\n{text}" for name, text in draft.sources.items() if name != draft.file)
-    return "\n\n".join(text for text in (main, *others) if text)
+    return "\n\n".join(head + text for _, head, text in _files(draft))
+
+
+def place_in_text(draft: Draft, text: str, gap: Gap) -> tuple[int, int] | None:
+    """Where :func:`draft_text` has the sentence of a suggestion.
+
+    Args:
+        draft: which the suggestion is of.
+        text: of the draft.
+        gap: of the suggestion.
+
+    Returns:
+        Its first character and the one behind its last; None where that is not known.
+
+    Example:
+        >>> from cocite.drafts.draft import Place
+        >>> draft = Draft("latex", "a.tex", sources={"a.tex": "We parse.", "b.tex": "It helps."})
+        >>> text = draft_text(draft)
+        >>> start, end = place_in_text(draft, text, Gap(Place("b.tex", 1, 0, 9), "after", (), -1, "It helps.", ""))
+        >>> text[start:end]
+        'It helps.'
+    """
+    if not draft.sources:  # its sentences stand in the text as they are
+        start = text.find(gap.sentence)
+        return (start, start + len(gap.sentence)) if start >= 0 else None
+    if gap.place.start == gap.place.end:
+        return None
+    at = 0
+    for name, head, source in _files(draft):
+        at += len(head)
+        if name == gap.place.file:
+            return at + gap.place.start, at + gap.place.end
+        at += len(source) + 2
+    return None
+
+
+def _files(draft: Draft) -> Iterator[tuple[str, str, str]]:
+    """Name, what stands before the text, and text of each file that has any, the main one first."""
+    if main := draft.sources.get(draft.file):
+        yield draft.file, "", main
+    for name, text in draft.sources.items():
+        if name != draft.file:
+            yield name, f"%% {name}\n", text
 
 
 def _paragraphs(draft: Draft) -> Iterator[str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pylatexenc import latexwalker as lw
 
 from cocite.drafts.author_names import latex_authors
-from cocite.drafts.blocks import MARK, Block, BlockBuilder, Mark
+from cocite.drafts.blocks import Block, BlockBuilder, Mark, bare
 from cocite.drafts.draft import GapForm, Place
 from cocite.drafts.gaps import TODO_WORDS, is_missing, lacks_key, text_gaps
 from cocite.drafts.latex_citations import cites_groups
@@ -110,8 +110,8 @@ class Prose:
             if node is None:
                 continue
             self.budget.step()
-            if frame.call is None:
-                self.builder.line = frame.source.place(node.pos, node.pos).line
+            self.builder.source = frame.place(node.pos, node.pos + node.len)
+            self.builder.line = self.builder.source.line
             if isinstance(node, lw.LatexCharsNode):
                 self._chars(node, frame)
             elif isinstance(node, lw.LatexMacroNode):
@@ -132,10 +132,7 @@ class Prose:
 
     def _chars(self, node: Any, frame: Frame) -> None:
         at = 0
-        if not frame.arguments:
-            self._text(node.chars, node.pos, frame)
-            return
-        for match in PARAMETER.finditer(node.chars):
+        for match in PARAMETER.finditer(node.chars) if frame.arguments else ():
             self._text(node.chars[at : match.start()], node.pos + at, frame)
             self._argument(int(match[1]), frame)
             at = match.end()
@@ -151,18 +148,26 @@ class Prose:
         for match in text_gaps(text):
             if match[0].startswith("\\"):
                 continue  # \verb prints a command, which is no gap
-            self._paragraphs(text[at : match.start()])
+            self._paragraphs(text[at : match.start()], pos + at, frame)
             place = frame.place(pos + match.start(), pos + match.end())
             self.builder.mark(Mark(place, is_gap=True, form=form_of(frame)))
             at = match.end()
-        self._paragraphs(text[at:])
+        self._paragraphs(text[at:], pos + at, frame)
 
-    def _paragraphs(self, text: str) -> None:
-        first, *rest = _BREAK.split(text)
-        self.builder.text(first)
-        for paragraph in rest:
+    def _paragraphs(self, text: str, pos: int, frame: Frame) -> None:
+        at = 0
+        for match in _BREAK.finditer(text):
+            self._piece(text[at : match.start()], pos + at, frame)
             self.builder.end()
-            self.builder.text(paragraph)
+            at = match.end()
+        self._piece(text[at:], pos + at, frame)
+
+    def _piece(self, text: str, pos: int, frame: Frame) -> None:
+        if frame.call is None:
+            self.builder.copy(text, frame.source.place(pos, pos + len(text)))
+        else:  # an argument may have been written before
+            self.builder.source = frame.call
+            self.builder.text(text)
 
     def _macro(self, node: Any, frame: Frame) -> None:
         name = node.macroname
@@ -333,7 +338,7 @@ class Prose:
     def _aside(self, node: Any, frame: Frame) -> str:
         """What an argument prints, out of the text's order; gaps in it are none of the text's."""
         blocks = self.aside(arguments_of(node)[-1:], frame)
-        return _words(block for block in blocks if block.kind != "footnote")
+        return bare(" ".join(block.text for block in blocks if block.kind != "footnote"))
 
     def aside(self, nodes: Sequence[Any], frame: Frame) -> list[Block]:
         """What nodes print, which is no part of the text."""
@@ -357,7 +362,7 @@ class Prose:
         blocks = self.aside(node.nodelist, frame)
         ends = [*(start for _, start in self._items[1:]), len(blocks)]
         for (key, start), end in zip(self._items, ends, strict=False):
-            self.bibitems.setdefault(key, _words(blocks[start:end]))
+            self.bibitems.setdefault(key, bare(" ".join(block.text for block in blocks[start:end])))
 
     def _input(self, node: Any, frame: Frame) -> LatexSource | None:
         # A folder is joined to the name of the file in it.
@@ -393,8 +398,3 @@ class Prose:
             else:
                 end = (argument.pos + argument.len, "\n\\addbibresource{", ".bib}")
             self.bibliography_ends = {frame.source.name: end}
-
-
-def _words(blocks: Iterable[Block]) -> str:
-    """The text of blocks without their marks."""
-    return " ".join(" ".join(block.text for block in blocks).replace(MARK, " ").split())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -31,6 +32,11 @@ _DIV = re.compile(r"^[ \t]*:{3,}[^\n]*$", re.MULTILINE)
 """Begin or end of a block of Pandoc's, which prints nothing."""
 _PLACEHOLDER = re.compile("\ue000(\\d+)\ue001")
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,100}\]:\s*")
+_WORDS = re.compile(r"\w+|\s+|.", re.DOTALL)
+_FAR = 40
+"""Characters of signs that print nothing before a text of the source."""
+_LINK_END = re.compile(r"\](?:\((?:[^()\\]|\\.|\([^()]{0,500}\)){0,2000}\)|\[[^\]]{0,500}\])?", re.DOTALL)
+"""Behind the text of a link or the words for a picture."""
 _FOOTNOTE_MARK = re.compile(r"\[\^[^\]\s]{1,100}\]")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 
@@ -79,7 +85,7 @@ class _Reader:
         self.lines = [start, *(match.end() for match in re.finditer("\n", text[start:]))]
         self.lines[1:] = [start + end for end in self.lines[1:]]
         self.first_line = text.count("\n", 0, start)
-        self.cursor = start
+        self.cursor = self.printed = start
 
     def read(self, *, take_title: bool) -> str:
         """Read all blocks; returns the title that was taken from a heading."""
@@ -136,13 +142,35 @@ class _Reader:
                 parts.append(f"{separator}\ue000{len(marks) - 1}\ue001")
             at = end_mark
         parts.append(content[at:])
-        text = _printed("".join(parts))
-        at = 0
-        for match in _PLACEHOLDER.finditer(text):
-            self.builder.text(text[at : match.start()])
-            self.builder.mark(marks[int(match[1])])
-            at = match.end()
-        self.builder.text(text[at:])
+        read = max(self.printed, begin)
+        for piece, hidden in _printed_pieces("".join(parts)):
+            at = 0
+            for match in _PLACEHOLDER.finditer(piece):
+                read = self._print(piece[at : match.start()], read, end)
+                mark = marks[int(match[1])]
+                self.builder.mark(mark)
+                at, read = match.end(), max(read, mark.place.end)
+            read = self._print(piece[at:], read, end)
+            if hidden is not None and (passed := hidden.search(self.text, read, end)):
+                read = passed.end()
+        self.printed = read
+
+    def _print(self, text: str, start: int, end: int) -> int:
+        """Add what a paragraph prints, as the source has it between two places; returns where that ends."""
+        pieces = [text]
+        if (
+            self.text.find(text, start, end) < 0
+        ):  # it has entities or escaped signs, so each word is looked for
+            pieces, end = _WORDS.findall(text), min(end, start + 2 * len(text) + _FAR)
+        for piece in pieces:
+            found = -1 if piece.isspace() else self.text.find(piece, start, end)
+            if found < 0:
+                self.builder.source = None
+                self.builder.text(piece)
+            else:
+                start = found + len(piece)
+                self.builder.copy(piece, Place(self.name, 0, found, start))
+        return start
 
     def _place(self, piece: str, end: int) -> Place:
         """Where the source has a piece of a paragraph: behind the one before it."""
@@ -219,14 +247,25 @@ def _inline_parser() -> Any:
 
 def _printed(content: str) -> str:
     """The text that a paragraph prints."""
+    return "".join(text for text, _ in _printed_pieces(content))
+
+
+def _printed_pieces(content: str) -> Iterator[tuple[str, re.Pattern[str] | None]]:
+    """The same, piece by piece, each with what follows in the source and prints nothing, as the address of a link.
+
+    No piece has the end of a line, or signs of Markdown, within it.
+    """
     [token] = _inline_parser().parseInline(content)
-    parts = []
     for child in token.children or ():
-        if child.type in ("text", "code_inline") or child.type == "image":
-            parts.append(child.content)
+        if child.type in ("text", "code_inline", "image"):
+            for piece in _FOOTNOTE_MARK.split(child.content):
+                yield piece, _LINK_END if child.type == "image" else None
         elif child.type in ("softbreak", "hardbreak"):
-            parts.append(" ")
-    return _FOOTNOTE_MARK.sub("", "".join(parts))
+            yield " ", None
+        elif child.type == "link_close" and child.info != "auto":
+            yield "", _LINK_END
+        elif child.type == "html_inline":
+            yield "", re.compile(re.escape(child.content))
 
 
 class _FrontMatter(yaml.SafeLoader):

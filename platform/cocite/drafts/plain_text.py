@@ -77,9 +77,9 @@ def is_heading(paragraph: str) -> bool:
 def _add(builder: BlockBuilder, text: str, name: str, line: int, start: int) -> None:
     at = 0
     for match in text_gaps(text):
-        builder.text(text[at : match.start()])
+        builder.copy(text[at : match.start()], Place(name, line, start + at, start + match.start()))
         own = line + text.count("\n", 0, match.start())
         place = Place(name, own, start + match.start(), start + match.end())
         builder.mark(Mark(place, kept_keys(match[0]), is_gap=True))
         at = match.end()
-    builder.text(text[at:])
+    builder.copy(text[at:], Place(name, line, start + at, start + len(text)))

@@ -20,9 +20,6 @@ from cocite.text.gaps import blank_marks
 
 _AROUND = 4
 """Sentences each side that a context is cut from."""
-_SOUGHT_WORDS = 8
-_MARKED = re.compile(r"\[(?:OTHER)?CIT\]")
-_WORD = re.compile(r"[\w'’-]+")
 _END = re.compile(r"[.!?:;]['\"”’)\]]*$")
 
 
@@ -31,7 +28,7 @@ class Suggestion:
     """A sentence that seems to need a citation.
 
     Attributes:
-        gap: stands at the end of the sentence, which has no mark.
+        gap: stands at the end of the sentence, which has no mark; its place is the whole sentence.
         probability: that a sentence like this one cites, in the papers that the classifier was trained on.
 
     Example:
@@ -105,10 +102,9 @@ def suggestions(draft: Draft, classifier: CitingSentenceClassifier, most: int) -
     fit = np.flatnonzero(open_ & (probabilities >= classifier.settings.threshold))
     chosen = np.sort(fit[np.argsort(-probabilities[fit], kind="stable")][:most])
     numbers = [found[at].number for at in chosen.tolist()]
-    places = _places(draft, [sentences[number] for number in numbers])
     return [
-        Suggestion(_gap(sentences, number, place), float(probabilities[at]))
-        for at, number, place in zip(chosen.tolist(), numbers, places, strict=True)
+        Suggestion(_gap(draft, sentences, number), float(probabilities[at]))
+        for at, number in zip(chosen.tolist(), numbers, strict=True)
     ]
 
 
@@ -131,7 +127,7 @@ def papers_of(
         yield SuggestedPapers(advice, one.probability)
 
 
-def _gap(sentences: Sequence[Sentence], at: int, place: Place) -> Gap:
+def _gap(draft: Draft, sentences: Sequence[Sentence], at: int) -> Gap:
     """A gap at the end of a sentence, before the mark that ends it."""
     own = sentences[at]
     within = [number for number in range(at - _AROUND, at + _AROUND + 1) if 0 <= number < len(sentences)]
@@ -143,19 +139,5 @@ def _gap(sentences: Sequence[Sentence], at: int, place: Place) -> Gap:
     context = context_of_gap(
         blank_marks(f"{before} {own.text[:cut]}"), blank_marks(f"{own.text[cut:]} {behind}")
     )
+    place = own.place or Place(draft.file, own.line, 0, 0)
     return Gap(place, "after", (), own.section, own.text, context)
-
-
-def _places(draft: Draft, sentences: Sequence[Sentence]) -> Iterator[Place]:
-    """Where the sources have the first words of each sentence; where they are not found, the paragraph's line."""
-    for sentence in sentences:
-        words = _WORD.findall(_MARKED.split(sentence.text)[0])[:_SOUGHT_WORDS]
-        # Between two words of the source are spaces, ends of lines, and signs such as braces.
-        pattern = re.compile(r"[^\w]{1,20}?".join(re.escape(word) for word in words))
-        for file, text in draft.sources.items():
-            if words and (match := pattern.search(text)):
-                line = 1 + text.count("\n", 0, match.start())
-                yield Place(file, line, match.start(), match.end())
-                break
-        else:
-            yield Place(draft.file, sentence.line, 0, 0)

@@ -14,7 +14,7 @@ from typing import ParamSpec, TypeVar
 from cocite.drafts.advice import CitedPaper, Companion, cited_papers, companions
 from cocite.drafts.completion import GapPaper
 from cocite.drafts.draft import Draft, Gap
-from cocite.drafts.draft_text import draft_text
+from cocite.drafts.draft_text import draft_text, place_in_text
 from cocite.drafts.suggestions import has_classifier
 from cocite.errors import InputError
 from cocite.systems.citing_sentences.quality import Quality
@@ -32,6 +32,7 @@ from cocite_serve.http.draft_text_schemas import DraftText, DraftTextRequest, Su
 from cocite_serve.http.papers import Papers
 from cocite_serve.http.problems import OverloadedError, TooSlowError, check_options, check_values
 from cocite_serve.http.request_seeds import await_seeds
+from cocite_serve.http.schemas import SuggestionQuality
 from cocite_serve.http.service import Service
 from cocite_serve.settings import Limits
 
@@ -173,7 +174,7 @@ class DraftReader:
             TooSlowError: it took longer than a request may.
         """
         limits = self._service.settings.limits
-        _check_suggest(request.suggest, limits, model)
+        _check_classifier(request.suggest, model)
         return await self._in_turn(text_of_draft, request, papers, limits, model)
 
     async def _in_turn(self, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
@@ -236,6 +237,10 @@ def found_draft(
 def _check_suggest(most: int, limits: Limits, model: Path | None) -> None:
     if most > limits.draft_gaps:
         raise InputError(f"at most {limits.draft_gaps:,} is allowed, got {most:,}", where="suggest")
+    _check_classifier(most, model)
+
+
+def _check_classifier(most: int, model: Path | None) -> None:
     if most and not has_classifier(model):
         raise InputError(
             "the served model does not know which sentences need a citation: it has no citing-sentences",
@@ -275,13 +280,21 @@ def text_of_draft(
             companions(papers, list(bibliography.cited_rows(draft).values()), request.together, draft.year),
             papers,
         ),
-        suggestions=[
-            SuggestedSentence(
-                file=gap.place.file, line=gap.place.line, sentence=gap.sentence, probability=probability
-            )
-            for gap, probability in read.suggested
-        ],
+        suggestions=[_suggested(read.draft, text, gap, chance) for gap, chance in read.suggested],
+        suggestion_quality=read.quality and SuggestionQuality.model_validate(read.quality),
         warnings=[*draft.warnings, *missing_warnings(read.missing)],
+    )
+
+
+def _suggested(draft: Draft, text: str, gap: Gap, probability: float) -> SuggestedSentence:
+    start, end = place_in_text(draft, text, gap) or (None, None)
+    return SuggestedSentence(
+        file=gap.place.file,
+        line=gap.place.line,
+        sentence=gap.sentence,
+        start=start,
+        end=end,
+        probability=probability,
     )
 
 

@@ -9,6 +9,7 @@ from cocite.drafts.draft import Kind
 from cocite.drafts.limits import MAX_FILES
 from cocite_serve.http.draft_schemas import CitedOut, DraftFile, TogetherOut
 from cocite_serve.http.query_fields import GAP_EXAMPLE, Whole
+from cocite_serve.http.schemas import SuggestionQuality
 
 
 class DraftTextRequest(BaseModel):
@@ -38,7 +39,7 @@ class DraftTextRequest(BaseModel):
     suggest: Whole = Field(
         default=0,
         ge=0,
-        le=100,
+        le=10_000,
         description="Sentences that cite nothing and seem to need a citation, at most. Only a model with a classifier "
         "of such sentences allows more than 0: see `suggests` of `/v1/version`.",
     )
@@ -55,6 +56,11 @@ class SuggestedSentence(BaseModel):
     file: str
     line: int = Field(description="Line of the file; of `.docx` the paragraph, of `.pdf` the page.")
     sentence: str = Field(description="Its words, without the commands of LaTeX or the signs of Markdown.")
+    start: int | None = Field(
+        default=None,
+        description="Where `text` has its first character, in Unicode characters from 0. Null: that is not known.",
+    )
+    end: int | None = Field(default=None, description="Where `text` has the character behind its last one.")
     probability: float = Field(
         description="That a sentence like this one cites, in the papers that the classifier was trained on."
     )
@@ -82,5 +88,9 @@ class DraftText(BaseModel):
     usually_cited_together: list[TogetherOut] = []
     suggestions: list[SuggestedSentence] = Field(
         default=[], description="Sentences that seem to need a citation, in the order of the text."
+    )
+    suggestion_quality: SuggestionQuality | None = Field(
+        default=None,
+        description="How often suggestions are right; null without `suggest`, or where it is not known.",
     )
     warnings: list[str] = Field(default=[], description="A sentence for each part that was left out.")

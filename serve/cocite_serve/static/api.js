@@ -93,8 +93,10 @@ export async function draftText(file, bib, signal) {
 
 /**
  * Sentences of a draft that cite nothing and seem to need a citation, in the order of the text.
+ * @typedef {{precision: number, recall: number}} Quality
  * @param {{name: string, text: string}} file @param {number} most
- * @returns {Promise<{sentence: string, probability: number}[]>}
+ * @returns {Promise<{text: string, suggestion_quality: Quality | null,
+ *   suggestions: {sentence: string, probability: number, start: number | null, end: number | null}[]}>}
  */
 export async function suggestedSentences(file, most) {
   const response = await ask("v1/draft/text", {
@@ -102,7 +104,7 @@ export async function suggestedSentences(file, most) {
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ files: [file], suggest: most }),
   });
-  return (await response.json()).suggestions;
+  return response.json();
 }
 
 /**

@@ -114,6 +114,7 @@ function clearEverything() {
   state.cited.clear();
   state.filled.clear();
   state.suggested = [];
+  state.quality = null;
   state.excluded.clear();
   state.cites = [];
   state.together = [];

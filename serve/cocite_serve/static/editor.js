@@ -10,7 +10,7 @@ export function read() {
   const text = $("text").value;
   const inFocus = gapInFocus()?.id;
   const gaps = followGaps({ text: state.text, gaps: markedGaps() }, text);
-  state.gaps = [...gaps, ...placesOf(text, state.suggested, gaps)].sort((one, other) => one.start - other.start);
+  state.gaps = [...gaps, ...placesOf(text, state.suggested.filter((one) => one.shown), gaps)].sort((one, other) => one.start - other.start);
   state.text = text;
   const place = state.gaps.findIndex((gap) => gap.id === inFocus);
   state.focus = place >= 0 ? place : Math.max(0, Math.min(state.focus, state.gaps.length - 1));

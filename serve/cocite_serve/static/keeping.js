@@ -36,7 +36,8 @@ function save() {
     cited: [...state.cited],
     filled: fillings(),
     excluded: [...state.excluded],
-    suggested: state.suggested.map(({ sentence, probability }) => ({ sentence, probability })),
+    suggested: state.suggested.map(({ sentence, source, probability, shown }) => ({ sentence, source, probability, shown })),
+    quality: state.quality,
     cites: state.cites,
     together: state.together,
     searched: state.answer !== null,
@@ -74,7 +75,7 @@ const isFilling = (one) => Number.isInteger(one?.at) && ["citation", "before", "
  * @returns {boolean} Whether the page was reloaded over an answer, which is to be asked for again.
  */
 export function restore() {
-  const { text, focus, options, chosen, marks, cited, filled, suggested, excluded, cites, together, searched } = kept();
+  const { text, focus, options, chosen, marks, cited, filled, suggested, quality, excluded, cites, together, searched } = kept();
   if (options && typeof options === "object") {
     for (const id of OPTIONS) if (typeof options[id] === "string") bringBack(id, options[id]);
     $("later").checked = options.later === true;
@@ -90,8 +91,10 @@ export function restore() {
   for (const entry of listOf(excluded)) {
     if (Array.isArray(entry) && entry.every((part) => typeof part === "string")) state.excluded.set(entry[0], entry[1] ?? entry[0]);
   }
-  state.suggested = listOf(suggested).filter((one) => typeof one?.sentence === "string" && typeof one.probability === "number")
-    .map(({ sentence, probability }) => ({ id: newId(), sentence, probability }));
+  state.suggested = listOf(suggested).filter((one) => one?.source && [one.sentence, one.source].every((part) => typeof part === "string")
+    && typeof one.probability === "number")
+    .map(({ sentence, source, probability, shown }) => ({ id: newId(), sentence, source, probability, shown: shown === true }));
+  if (typeof quality?.precision === "number" && typeof quality.recall === "number") state.quality = quality;
   write(typeof text === "string" ? text : "");
   if (Number.isInteger(focus) && focus >= 0 && focus < state.gaps.length) state.focus = focus;
   state.chosen = listOf(chosen).filter((one) => typeof one?.id === "string" && typeof one.title === "string")

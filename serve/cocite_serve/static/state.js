@@ -12,6 +12,8 @@ export const state = {
   text: "",
   /** @type {import("./sentences.js").Suggested[]} Sentences that seem to need a citation, those too that the text has no more. */
   suggested: [],
+  /** @type {import("./api.js").Quality | null} How often they are right, where that is known. */
+  quality: null,
   /** @type {import("./gaps.js").Gap[]} Of the text, and of the suggested sentences that it has, in their order. */
   gaps: [],
   /** The gap in focus, by its place in `gaps`. */

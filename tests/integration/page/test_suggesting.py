@@ -23,6 +23,8 @@ from helpers.page import (
 )
 from helpers.sure_classifier import sure_model
 
+from cocite.systems.citing_sentences.quality import Quality
+
 pytestmark = pytest.mark.integration
 expect = pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed: the page is not tested"
@@ -77,6 +79,8 @@ def test_sentences_are_listed_marked_and_have_papers(page: Any) -> None:
         "Suggestion 1, ~73 %",
         "Suggestion 2, ~73 %",
     ]
+    expect(page.locator("#suggest_quality")).to_have_text(Quality(0.47, 0.53).sentence)
+    expect(page.locator("#suggest_more")).to_be_hidden()
     expect(rows(page).first).to_contain_text("We split rare words into subword units")
     marks = page.locator("#backdrop mark")
     assert marks.all_inner_texts() == [FIRST[:-1], "[CIT]", f"{LAST} (as usual)"]
@@ -189,6 +193,12 @@ def test_what_goes_wrong_is_said_beside_the_button(page: Any, complaints: list[s
     complaints.clear()  # the browser's own, of the request that was cut off
 
 
+MANY = " ".join(
+    f'Die \\"Uber $x^{number}$ na\\"{{\\i}}ve \\emph{{trees}} 𝒯 are grown in all fields.'
+    for number in range(23)
+)
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_suggestions_are_read_and_touched_by_all(
     visit: Callable[..., Any], suggesting: Running, theme: str
@@ -198,24 +208,60 @@ def test_suggestions_are_read_and_touched_by_all(
     )
     suggestions(page)
     use(page, 0)
-    for found in (FAINT_TEXTS, SMALL_TARGETS, NAMELESS):
-        assert page.evaluate(found) == []
-    assert axe_complaints(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for _ in range(2):
+        for found in (FAINT_TEXTS, SMALL_TARGETS, NAMELESS):
+            assert page.evaluate(found) == []
+        assert axe_complaints(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        page.get_by_label("Your text").fill(MANY)
+        page.get_by_role("button", name=ASK).click()
+        expect(page.get_by_role("button", name="Show 10 more")).to_be_visible()
+        settled(page)
+
+
+def test_all_sentences_are_reached_whatever_stands_in_them(page: Any) -> None:
+    page.get_by_label("Your text").fill(MANY)
+    page.get_by_role("button", name=ASK).click()
+    says, more = page.locator("#suggest_says"), page.locator("#suggest_more")
+    expect(says).to_contain_text(
+        "23 sentences may need a citation. These are the 10 most probable, with the prob"
+    )
+    expect(page.locator("#suggest_quality")).to_have_text(Quality(0.47, 0.53).sentence)
+    marks = page.locator("#backdrop mark")
+    assert marks.all_inner_texts() == [one.removesuffix(".") for one in MANY.split(". ")[:10]]
+    expect(rows(page)).to_have_count(10)
+    settled(page)
+    more.press("Enter")
+    expect(rows(page)).to_have_count(20)
+    expect(more).to_be_focused()
+    kept_with_its_answer(page)
+    page.reload()
+    expect(rows(page)).to_have_count(20)
+    expect(page.locator("#suggest_quality")).to_have_text(Quality(0.47, 0.53).sentence)
+    expect(more).to_have_text("Show 3 more")
+    more.press("Enter")
+    expect(rows(page)).to_have_count(23)
+    expect(says).to_contain_text("23 sentences may need a citation, with the probability")
+    expect(page.get_by_role("button", name="Suggestion 1, ")).to_be_focused()
+    assert marks.count() == 23
+    for _ in range(23):
+        page.get_by_role("button", name="Dismiss suggestion 1", exact=True).click()
+    expect(says).to_be_empty()
+    expect(page.locator("#suggest_quality")).to_be_hidden()
 
 
 PLACES = [
-    # A text, a sentence, and what is marked of it; empty: nothing.
+    # A text, what of it a sentence was, and what is marked; empty: nothing.
     ("Trees help us a lot. More.", "Trees help us a lot.", "Trees help us a lot"),
-    ("We use\n\\textbf{big}~trees''. More.", "We use big trees''.", "We use\n\\textbf{big}~trees''"),
+    ("We use\n\\textbf{big}~trees''. More.", "We use\n\\textbf{big}~trees''.", "We use\n\\textbf{big}~trees''"),
     ("A (small) tree (one)!", "A (small) tree (one)!", "A (small) tree (one)"),
-    ("The Überbau $x^2$ is a tree with nine or ten words.", "The Überbau is a tree with nine or ten words.", ""),
-    ("Words one two three four five six seven $x$ end here. More.", "Words one two three four five six seven end here.",
-     "Words one two three four five six seven $x$ end here"),
+    ("It says ``so.'' More.", "It says ``so.''", "It says ``so"),
+    ("Na\\\"ive \\emph{trees}\n\nMore", "Na\\\"ive \\emph{trees", "Na\\\"ive \\emph{trees}"),
+    ("Trees help us\\footnote{So.}", "Trees help us", "Trees help us"),
     ("Trees help us a lot \\cite{x}.", "Trees help us a lot.", ""),
+    ("Trees help us a lot \\cite{x}", "Trees help us a lot", ""),
     ("Trees help us a lot [?].", "Trees help us a lot.", ""),
     ("Trees help us a lots.", "Trees help us a lot.", ""),
-    ("No words.", "…", ""),
 ]  # fmt: skip
 
 
@@ -224,9 +270,21 @@ def test_sentences_are_found_in_their_sources(page: Any) -> None:
         """async (rows) => {
           const { placesOf } = await import('/static/sentences.js');
           const { findGaps } = await import('/static/gaps.js');
-          return rows.map(([text, sentence]) => placesOf(text, [{ id: 1, sentence, probability: 1 }], findGaps(text))
+          return rows.map(([text, source]) => placesOf(text, [{ id: 1, source }], findGaps(text))
             .map(({ from, end }) => text.slice(from, end)).join());
         }""",
         [row[:2] for row in PLACES],
     )
     assert found == [row[2] for row in PLACES]
+
+
+def test_a_sentence_that_a_text_has_twice_has_two_places(page: Any) -> None:
+    found = page.evaluate(
+        """async () => {
+          const { placesOf, withSources } = await import('/static/sentences.js');
+          const text = '𝒯 grow. We. 𝒯 grow.';
+          const at = [[0, 7], [12, 19], [null, null]].map(([start, end]) => ({ start, end, sentence: '' }));
+          return placesOf(text, withSources(text, at), []).map(({ from, end }) => [from, end]);
+        }"""
+    )
+    assert found == [[0, 7], [13, 20]]

@@ -109,6 +109,7 @@ def test_the_text_of_a_draft_comes_back(backend: InProcess) -> None:
         "cited": [{"key": "v", "title": "", "id": None}],
         "usually_cited_together": [],
         "suggestions": [],
+        "suggestion_quality": None,
         "warnings": [],
     }
     pdf = pdf_file([[(10, "Words are split into sub-"), (10, "word units [CIT].")]])
@@ -307,17 +308,22 @@ def test_the_text_of_a_draft_comes_with_sentences_that_need_a_citation(
     backend: InProcess, tmp_path: Path
 ) -> None:
     backend.model = sure_model(tmp_path / "model")
+    needy = NEEDY.strip().replace("We", "We}").replace("rare", '𝒳 na\\"ive')
     body = {
-        "files": sent({"a.tex": f"\\section{{Words}}\nTrees \\cite{{v}}.\n\\emph{{We}} {NEEDY[3:]}"}),
+        "files": sent({"a.tex": "\\section{Words}\nTrees 𝒯 \\cite{v}.\n\\emph{" + needy}),
         "suggest": 3,
     }
     told = served(backend).post("/v1/draft/text", json=body).json()
     [one] = told["suggestions"]
-    assert (one["file"], one["line"], one["sentence"]) == ("a.tex", 3, NEEDY.strip())
+    assert told["text"][one["start"] : one["end"]] == needy
+    assert told["suggestion_quality"] == {"precision": 0.47, "recall": 0.53}
+    assert (one["file"], one["line"]) == ("a.tex", 3)
+    assert one["sentence"] == NEEDY.replace("rare", "𝒳 naïve").strip()
     assert one["probability"] == pytest.approx(0.731, abs=1e-3)
     assert told["gaps"] == 0
     assert served(backend).post("/v1/draft/text", json=body | {"suggest": 0}).json() == told | {
-        "suggestions": []
+        "suggestions": [],
+        "suggestion_quality": None,
     }
 
 
@@ -334,7 +340,8 @@ def test_what_is_refused_of_suggestions(backend: InProcess, tmp_path: Path, path
     assert refused(1) == none
     backend.model = tmp_path
     assert refused(1) == none
-    assert refused(4) == "suggest: at most 3 is allowed, got 4"
+    if path == "/v1/draft":  # which has papers for each
+        assert refused(4) == "suggest: at most 3 is allowed, got 4"
     sure_model(tmp_path)
     (tmp_path / "citing-sentences" / "weights.safetensors").write_bytes(b"damaged")
     assert refused(1) == "files: the model's citing-sentences cannot be read"

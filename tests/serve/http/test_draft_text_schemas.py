@@ -17,7 +17,7 @@ def test_the_examples_are_requests() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"top_k": 3}, {"suggest": -1}, {"suggest": 101}, {"suggest": True}, {"files": []}]
+    "wrong", [{"top_k": 3}, {"suggest": -1}, {"suggest": 10_001}, {"suggest": True}, {"files": []}]
 )
 def test_what_does_not_fit_is_refused(wrong: dict[str, object]) -> None:
     request: dict[str, object] = {"files": [{"name": "a.txt", "text": "We parse trees."}]}
