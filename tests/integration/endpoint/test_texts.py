@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -16,7 +17,9 @@ from haystack import Document
 from helpers.documented import require_documented_answers
 from helpers.endpoint import Running, serving
 from helpers.served_texts import texts_folders
+from helpers.sources import ROOT
 from huggingface_hub import InferenceClient
+from langchain_core.vectorstores import InMemoryVectorStore
 
 from cocite.pipeline.recommender import Recommender
 from cocite.protocols import Query
@@ -57,6 +60,23 @@ def test_hugging_faces_client_gets_the_encoders_vectors(
     np.testing.assert_allclose(client.feature_extraction(TEXTS), expected, atol=0.02)
     one = client.feature_extraction(TEXTS[0], normalize=True, truncate=True)
     np.testing.assert_allclose(one, expected[:1], atol=0.02)
+
+
+def test_langchains_store_searches_by_the_documented_class(
+    endpoint: Running, recommender: Recommender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"```python\n([^`]*class ServedEmbeddings[^`]*)```", text)
+    names: dict[str, Any] = {}
+    exec(block, names)
+    store = InMemoryVectorStore.from_texts(TEXTS, names["ServedEmbeddings"](endpoint.url))
+    found = store.similarity_search_with_score("Words as vectors", k=3)
+    encoder = recommender.first.signals.encoders["sentence"].encoder
+    query, *texts = encoder.encode_queries([Query("q", title=each) for each in ("Words as vectors", *TEXTS)])
+    cosines = np.stack(texts) @ query / np.linalg.norm(texts, axis=1) / np.linalg.norm(query)
+    np.testing.assert_allclose([score for _, score in found], np.sort(cosines)[::-1], atol=0.02)
+    assert {document.page_content for document, _ in found} == {*TEXTS}
 
 
 def test_haystacks_adapters_embed_and_rank(
