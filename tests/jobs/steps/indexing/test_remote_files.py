@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from cocite.part_files import LocalFiles
 from cocite_jobs.steps.indexing.remote_files import RemoteShardFiles, shard_files
 from cocite_jobs.storage.location import Location
@@ -31,19 +29,6 @@ def test_parts_are_uploaded_and_read_back(remote: str) -> None:
         assert (first / "text" / "a.txt").read_text() == "a"
         files.remove("counts")
         files.remove("said")
-    assert not parts.files_below()
-
-
-def test_an_error_uploads_nothing(remote: str) -> None:
-    parts = Location.of(remote)
-
-    def fail() -> None:
-        with shard_files(parts, parts) as files, files.write("names") as folder:
-            (folder / "a.txt").touch()
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt, match=r"^$"):
-        fail()
     assert not parts.files_below()
 
 
