@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from pathlib import Path
@@ -36,7 +37,9 @@ def deploy(dashboard: httpx.Client, config: dict[str, Any]) -> None:
     answer.raise_for_status()
 
 
-def config(index: Path, port: int, model: Path | None = None, beside: Path | None = None) -> dict[str, Any]:
+def config(
+    index: Path, port: int, logs: Path, model: Path | None = None, beside: Path | None = None
+) -> dict[str, Any]:
     """The config of infra/kubernetes over another index and model, on another port of this machine.
 
     ``beside`` is the index of a second release, whose application is the one of docs/deploy.md.
@@ -53,8 +56,9 @@ def config(index: Path, port: int, model: Path | None = None, beside: Path | Non
     for application in content["applications"]:
         assert application["args"].keys() == small.keys()
         application["args"] = small
+    small["logs"] = {"folder": str(logs)}
     if beside is not None:
-        small["beside"] = {"index": str(beside), "traffic": "shadow", "share": 1.0}
+        small["beside"] = {"index": str(beside), "traffic": "split", "share": 1.0}
         [block] = re.findall(r"```yaml\n( +- name: cocite-beside-1.*?)```", DEPLOY.read_text(), re.DOTALL)
         [second] = yaml.safe_load(block.replace("*settings", "{}"))
         content["applications"].append(second | {"args": small})
@@ -72,6 +76,14 @@ def settled(dashboard: httpx.Client) -> dict[str, Any]:
         time.sleep(1)
 
 
+def outcomes(logs: Path) -> list[dict[str, Any]]:
+    """What the operator's log says of releases, in the order of its lines."""
+    lines = [
+        json.loads(line) for path in logs.glob("endpoint-*.jsonl") for line in path.read_text().splitlines()
+    ]
+    return sorted((line for line in lines if "outcome" in line), key=lambda line: line["time"])
+
+
 def test_the_applications_come_up_and_answer_with_their_shards_and_not_with_a_broken_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,35 +95,45 @@ def test_the_applications_come_up_and_answer_with_their_shards_and_not_with_a_br
     sound = cross_encoder_folder(tmp_path)
     make_golden_queries(sound, tmp_path / "whole")
     broken = changed(sound, tmp_path / "broken", random)
-    port = free_port()
+    port, logs = free_port(), tmp_path / "logs"
     with head(tmp_path, cpus=6) as cluster:
         token = Path(cluster.environment["RAY_AUTH_TOKEN_PATH"]).read_text()
         with httpx.Client(
-            base_url=cluster.dashboard, headers={"Authorization": f"Bearer {token}"}, timeout=60
+            base_url=cluster.dashboard, headers={"Authorization": f"Bearer {token}"}, timeout=START_S
         ) as dashboard:
-            assert httpx.put(f"{cluster.dashboard}{APPLICATIONS}", json={}, timeout=60).status_code in (
+            assert httpx.put(f"{cluster.dashboard}{APPLICATIONS}", json={}, timeout=START_S).status_code in (
                 401,
                 403,
             )
             # A model of random weights, which has the golden queries of another one: no gateway comes up.
-            deploy(dashboard, config(tmp_path / "whole", port, broken))
+            deploy(dashboard, config(tmp_path / "whole", port, logs, broken))
             apps = settled(dashboard)
             assert apps["cocite"]["status"] == "DEPLOY_FAILED"
             assert "the scores of cross-encoder" in apps["cocite"]["message"]
             assert not apps["cocite"]["deployments"]
+            told = outcomes(logs)  # one of each attempt: Ray builds an application four times
+            release = f"{broken} over {tmp_path / 'whole'}"
+            assert {(line["outcome"], line["release"]) for line in told} == {("refused", release)}
+            assert all("the scores of cross-encoder" in line["why"] for line in told)
             dashboard.delete(APPLICATIONS).raise_for_status()
 
-            deploy(dashboard, config(tmp_path / "index", port, beside=tmp_path / "whole"))
+            deploy(dashboard, config(tmp_path / "index", port, logs, beside=tmp_path / "whole"))
             apps = settled(dashboard)
             statuses = {name: app["status"] for name, app in apps.items()}
             messages = {name: app["message"] for name, app in apps.items()}
             assert statuses == dict.fromkeys(("cocite-stages-1", "cocite-beside-1", "cocite"), "RUNNING"), (
                 messages
             )
+            assert [line["outcome"] for line in outcomes(logs)[len(told) :]] == ["beside", "served"]
             deployments = apps["cocite-stages-1"]["deployments"].keys()
             assert deployments == {"Retriever", "Shard-1-of-2", "Shard-2-of-2"}
             body = {"context": "We measure the quality of translations with BLEU [CIT]."}
-            answer = httpx.post(f"http://127.0.0.1:{port}/v1/recommend", json=body, timeout=120)
+            # As a canary: all clients get the second release, unless they name the served one.
+            canary = httpx.post(f"http://127.0.0.1:{port}/v1/recommend", json=body, timeout=120)
+            assert (canary.status_code, canary.json()["release"]) == (200, "beside"), canary.text
+            answer = httpx.post(
+                f"http://127.0.0.1:{port}/v1/recommend", json=body | {"release": "served"}, timeout=120
+            )
             assert answer.status_code == 200, answer.text
             assert answer.json()["shards"] == {"answered": 2, "of": 2, "missing": []}
             second = httpx.post(
