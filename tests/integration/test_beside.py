@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import psutil
 import pytest
+from helpers.documented import require_documented_answers
 from helpers.endpoint import Running, free_port, replicas_of, serving
 
 from cocite.corpus.starter import build_starter
@@ -201,6 +202,9 @@ def test_clients_keep_their_release(index: Path, tmp_path: Path) -> None:
         client.until(lambda: client.metric("release_seconds_count") == 32)
         for name in ("served", "beside"):
             assert client.metric("release_seconds_count", f'release="{name}"') > 0
+        require_documented_answers(
+            running.url, tmp_path, "--phases", "examples,fuzzing", "--max-examples", "3"
+        )
 
 
 def test_shadowed_requests_are_compared(index: Path, tmp_path: Path) -> None:
