@@ -17,6 +17,7 @@ from cocite.training.engine.settings import WorkerSettings
 from cocite.training.engine.wishes import Wishes
 from cocite_jobs.cluster.connection import never_grows
 from cocite_jobs.cluster.resources import check_part, living_nodes, resolve_gpus, worker_environment
+from cocite_jobs.interruptible import become_interruptible
 from cocite_jobs.steps.files import open_seen
 from cocite_jobs.steps.run_parts import RETRIES, NodeCheck, Workers, received
 from cocite_jobs.storage.location import Location
@@ -192,6 +193,7 @@ def run_worker_task(work: Work, view: DriverView, buffer: Any) -> dict[str, Any]
     """Do the work in the process of a task of Ray, and tell the driver's buffer of events how far it is."""
     import ray
 
+    become_interruptible()
     # Each event is waited for, so that all are there when the task has ended.
     return view.run(work, StageSender(lambda event: ray.get(buffer.add.remote(event))))
 

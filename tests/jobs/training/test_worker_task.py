@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.bag_runs import TESTS
+from helpers.bag_runs import TESTS, helpers_environment
 from helpers.troubled_work import Trouble, work
 
 from cocite.corpus.store import Corpus
@@ -138,6 +140,21 @@ def test_a_task_that_loses_an_interrupt_is_interrupted_again(
     )
     with pytest.raises(KeyboardInterrupt, match="Ctrl-C"):
         run("deaf once", progress=progress)
+    assert (tmp_path / "ended").exists()
+
+
+def test_a_command_that_ignores_interrupts_lets_its_task_clean_up_too(corpus: Corpus, tmp_path: Path) -> None:
+    """A shell has what it starts in the background ignore SIGINT, and the workers of its Ray inherit that."""
+    done = subprocess.run(
+        [sys.executable, "-m", "helpers.interrupted_driver", str(corpus.path), str(tmp_path)],
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+        env=helpers_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
     assert (tmp_path / "ended").exists()
 
 
