@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import signal
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
@@ -118,6 +119,15 @@ def _connections() -> Iterator[None]:
 
 def _connection_settings() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name.startswith(CONNECTION_SETTINGS)}
+
+
+@pytest.fixture
+def signal_handlers() -> Iterator[None]:
+    """Put back the handlers that a command changes, as `cocite serve` does, which sets its own until it ends."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")

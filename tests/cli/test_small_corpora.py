@@ -17,6 +17,7 @@ from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
 from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 from cocite_jobs.training.train import train
 
+pytestmark = pytest.mark.usefixtures("signal_handlers")
 STORES = ("empty", "one", "unlinked")
 
 

@@ -37,6 +37,7 @@ from cocite.systems.learned_fusion.reranker import LearnedFusion
 from cocite.systems.learned_fusion.task import train_measured
 from cocite.text.fields import FieldEncoder, FieldSettings
 
+pytestmark = pytest.mark.usefixtures("signal_handlers")
 FLIPS = 200
 
 

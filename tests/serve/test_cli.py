@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,6 +12,8 @@ from helpers.command_line import call
 
 from cocite_serve import endpoint as endpoint_module
 from cocite_serve.settings import ServeSettings
+
+pytestmark = pytest.mark.usefixtures("signal_handlers")
 
 
 class Endpoint:
@@ -39,14 +40,6 @@ class Endpoint:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.is_open = False
-
-
-@pytest.fixture(autouse=True)
-def _signals() -> Iterator[None]:
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

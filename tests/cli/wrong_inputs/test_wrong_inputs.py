@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,8 @@ from helpers.wrong_inputs import Wrong
 
 from cocite.cli import root
 
+pytestmark = pytest.mark.usefixtures("signal_handlers")
+
 ROWS = [*corpus_rows.ROWS, *index_rows.ROWS, *rank_rows.ROWS, *evaluate_rows.ROWS, *other_rows.ROWS]
 
 
@@ -29,15 +30,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def names(folder: Path) -> dict[str, str]:
     return wrong_inputs.make(folder)
-
-
-@pytest.fixture(autouse=True)
-def _handlers() -> Iterator[None]:
-    """Some commands take over the signals; the tests take them back."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 @pytest.fixture(autouse=True)
