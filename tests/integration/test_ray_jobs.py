@@ -16,7 +16,7 @@ from helpers.untrained_encoders import untrained_encoders
 
 pytestmark = pytest.mark.integration
 SMALLER = {
-    # A training that reserves a GPU needs one: torch without CUDA has not even its processes' NCCL.
+    # A training that reserves a GPU needs one, and is refused where PyTorch finds none.
     "train": ["workers.gpus=0", "training.epochs=1", "objective.bag_epochs=0", "model.dimension=20"],
     "embed": [],
     "sweep": ["budget.trials=1", "protocol.best=1"],

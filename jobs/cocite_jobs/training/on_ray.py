@@ -32,6 +32,7 @@ from cocite_jobs.cluster.resources import (
 from cocite_jobs.training.progress import Event
 from cocite_jobs.training.ray_actors import EventBuffer, PlacementGroupReaper
 from cocite_jobs.training.ray_wishes import RayWishes, stop_with_driver
+from cocite_jobs.training.torch_workers import raise_refusal, torch_config
 from cocite_jobs.training.types import TrainingJob
 from cocite_jobs.training.worker import run_worker
 
@@ -163,7 +164,7 @@ def _trainer(
     job: TrainingJob, workers: WorkerSettings, buffer: Any, scratch: Path, nodes: list[Mapping[str, float]]
 ) -> Any:
     from ray.train import FailureConfig, RunConfig, ScalingConfig, UserCallback
-    from ray.train.torch import TorchConfig, TorchTrainer
+    from ray.train.torch import TorchTrainer
 
     class Refusals(UserCallback):  # type: ignore[misc]
         """Ends a run at an error that would only come again; Ray would try as often as after a worker's death."""
@@ -192,7 +193,7 @@ def _trainer(
             "cpus": workers.cpus,
             "use_gpu": bool(workers.gpus),
         },
-        torch_config=TorchConfig(timeout_s=int(workers.timeout)),
+        torch_config=torch_config(use_gpu=bool(workers.gpus), timeout=workers.timeout),
         scaling_config=ScalingConfig(
             num_workers=most if least == most else (least, most),
             use_gpu=bool(workers.gpus),
@@ -234,6 +235,7 @@ def _on_a_worker(config: dict[str, Any]) -> dict[str, Any]:
 
     from cocite.training.engine.world import World
 
+    raise_refusal()
     if not torch.cuda.is_available():
         # Ray counts cores and confines nobody to them: each worker would start a thread for every core.
         torch.set_num_threads(max(1, int(config["cpus"])))
