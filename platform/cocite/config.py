@@ -287,9 +287,8 @@ def _keys_at(cls: type[BaseModel], location: Sequence[str]) -> set[str]:
     models = {cls}
     for key in location:
         inner = [model.model_fields[key].annotation for model in models if key in model.model_fields]
-        if (
-            inner
-        ):  # else the key is a position in a list or the tag of a union, whose members are here already
+        # Otherwise the key is a position in a list or the tag of a union, whose members are here already.
+        if inner:
             models = {model for annotation in inner for model in _models(annotation)}
     return {name for model in models for name in model.model_fields}
 

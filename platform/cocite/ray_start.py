@@ -49,9 +49,8 @@ def one_machine() -> Iterator[None]:
     try:
         yield
     finally:
-        if (
-            before is None
-        ):  # not for a `ray start` that this process may run: it would refuse a second machine
+        # A `ray start` that this process may run would refuse a second machine.
+        if before is None:
             del os.environ[SEVERAL_MACHINES]
 
 

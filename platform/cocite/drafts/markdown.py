@@ -158,9 +158,8 @@ class _Reader:
     def _print(self, text: str, start: int, end: int) -> int:
         """Add what a paragraph prints, as the source has it between two places; returns where that ends."""
         pieces = [text]
-        if (
-            self.text.find(text, start, end) < 0
-        ):  # it has entities or escaped signs, so each word is looked for
+        if self.text.find(text, start, end) < 0:
+            # It has entities or escaped signs: each word is looked for.
             pieces, end = _WORDS.findall(text), min(end, start + 2 * len(text) + _FAR)
         for piece in pieces:
             found = -1 if piece.isspace() else self.text.find(piece, start, end)

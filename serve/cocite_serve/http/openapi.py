@@ -54,12 +54,8 @@ def describe_exactly(app: FastAPI, limits: Limits) -> None:
         if app.openapi_schema is None:
             description = original()
             schemas = description["components"]["schemas"]
-            for model in (
-                Problem,
-                DraftRequest,
-                DraftTextRequest,
-                DraftFinishRequest,
-            ):  # which no route has as a parameter or an answer
+            # No route has these as a parameter or an answer.
+            for model in (Problem, DraftRequest, DraftTextRequest, DraftFinishRequest):
                 _add(schemas, model)
             _leave_out_the_frameworks(description)
             for schema, name, bounds in _bounds(limits):

@@ -195,9 +195,8 @@ class InputEmbedding(nn.Module):
         if self.norm is not None:
             states = self.norm(states)
         device = states.device.type
-        if torch.is_autocast_enabled(
-            device
-        ):  # all residuals are then in half precision: half the memory traffic
+        # All residuals are then in half precision, which is half the memory traffic.
+        if torch.is_autocast_enabled(device):
             states = states.to(torch.get_autocast_dtype(device))
         embedded: Tensor = self.dropout(states)
         return embedded
