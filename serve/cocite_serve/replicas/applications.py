@@ -77,12 +77,14 @@ def stages_application(release: Release, settings: ServeSettings) -> Application
     Its ingress is the reranker, or the retriever where the model has no cross-encoder: nothing would call a reranker.
     """
     shards = _shards(release, settings)
-    retriever = _stage_deployment(Retriever, settings.retriever, settings).bind(
+    # Not for shards: a search goes on without one that does not answer, before Ray Serve removes it.
+    again = {"request_router_config": RequestRouterConfig(request_router_class=asking_again.PATH)}
+    retriever = _stage_deployment(Retriever, settings.retriever, settings, **again).bind(
         release, *shards, settings=settings.retriever
     )
     if not release.has_cross_encoder:
         return retriever
-    return _stage_deployment(Reranker, settings.reranker, settings).bind(
+    return _stage_deployment(Reranker, settings.reranker, settings, **again).bind(
         release, retriever, *shards, settings=settings.reranker
     )
 
@@ -116,7 +118,6 @@ def _stage_deployment(
         max_ongoing_requests=stage.max_ongoing_requests,
         max_queued_requests=stage.max_queued_requests,
         backpressure_config=_backpressure(settings),
-        request_router_config=RequestRouterConfig(request_router_class=asking_again.PATH),
         # A model that cannot be loaded cannot be loaded the second time either.
         max_constructor_retry_count=1,
         ray_actor_options=_actor_options(stage.num_cpus, stage.num_gpus, settings),

@@ -79,6 +79,8 @@ class RunFile:
     def write(self, kind: str, run: pa.Table, chunk: int) -> None:
         """Append a run: a table that is in the order of its column ``key``, in chunks of so many rows."""
         for batch in run.to_batches(max_chunksize=chunk):
+            if not len(batch):  # a block of the source gave no rows
+                continue
             keys, start = batch["key"], self._file.tell()
             self._file.write(batch.serialize())
             place = (start, self._file.tell())
