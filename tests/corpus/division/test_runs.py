@@ -83,9 +83,8 @@ def test_texts_come_back_in_the_order_of_their_papers(
             for row, position, text in values:
                 batch = pa.RecordBatch.from_pylist([{"position": position, "text": text}], schema=TEXTS)
                 writer.add(np.array([row], np.int32), batch)
-                writer.add(
-                    np.empty(0, np.int32), batch.slice(0, 0)
-                )  # of a block whose texts were all rejected
+                # Of a block whose texts were all rejected:
+                writer.add(np.empty(0, np.int32), batch.slice(0, 0))
             writer.flush()
             for distinct, counts in writer.degrees:
                 counted += np.repeat(distinct, counts).tolist()
