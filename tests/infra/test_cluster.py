@@ -6,6 +6,8 @@ import copy
 import json
 import re
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +55,17 @@ def test_rays_own_checks_find_a_key_that_does_not_exist(file: Path) -> None:
 # -- what the clouds are asked for -----------------------------------------------------------------------------
 
 
+@contextmanager
+def amazon() -> Iterator[None]:
+    """Have moto answer for AWS, and leave what its S3 server has for other tests of this process."""
+    mock = mock_aws()
+    mock.start(reset=False)
+    try:
+        yield
+    finally:
+        mock.stop(remove_data=False)
+
+
 def test_ray_starts_the_machines_of_amazon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What ``ray up`` asks of AWS until it has machines, which moto answers in this process; boto3 has their schema."""
     from ray.autoscaler._private.aws.node_provider import AWSNodeProvider
@@ -63,7 +76,7 @@ def test_ray_starts_the_machines_of_amazon(tmp_path: Path, monkeypatch: pytest.M
         monkeypatch.setenv(name, "testing")
     file = content(AWS)
     kinds = file["available_node_types"]
-    with mock_aws():
+    with amazon():
         ec2 = boto3.client("ec2", file["provider"]["region"])
         group = ec2.create_security_group(GroupName="cocite", Description="made before")["GroupId"]
         before = ec2.describe_security_groups(GroupIds=[group])["SecurityGroups"]
