@@ -30,6 +30,12 @@ class Watched(RunningReplica):  # type: ignore[misc]  # Ray has no types
 
     Args:
         replica_info: Ray Serve's description of it.
+
+    Example:
+        The router makes one of what Ray Serve's controller tells it:
+
+        >>> issubclass(Watched, RunningReplica)
+        True
     """
 
     def __init__(self, replica_info: Any) -> None:
@@ -67,7 +73,13 @@ class Watched(RunningReplica):  # type: ignore[misc]  # Ray has no types
 
 
 class AskingAgain(PowerOfTwoChoicesRequestRouter):  # type: ignore[misc]
-    """Ray Serve's own choice of a replica for each call, which asks another one where a replica is gone."""
+    """Ray Serve's own choice of a replica for each call, which asks another one where a replica is gone.
+
+    Example:
+        >>> from ray.serve.config import RequestRouterConfig
+        >>> RequestRouterConfig(request_router_class=PATH).get_request_router_class().__name__
+        'AskingAgain'
+    """
 
     def create_replica_wrapper(self, replica_info: Any) -> Watched:
         """The replica that Ray Serve describes."""
