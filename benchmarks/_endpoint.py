@@ -15,6 +15,8 @@ from pathlib import Path
 import httpx
 import psutil
 
+END_S = 180
+"""Seconds for the endpoint to end: Ray Serve waits for a stopped replica as long as a request may take."""
 START_S = 600
 PORTS = range(20_000, 30_000)
 KINDS = {
@@ -50,7 +52,7 @@ def endpoint(index: Path, model: Path | None, *options: str) -> Iterator[tuple[s
         yield url, process
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(60)
+        process.wait(END_S)
 
 
 def healthy(url: str) -> bool:
