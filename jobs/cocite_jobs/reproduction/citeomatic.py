@@ -112,7 +112,7 @@ def _exhibit(
     plot: Plot | None = None,
     why_not: str = "",
 ) -> Exhibit:
-    sample = _sample(setup)
+    sample = setup.sample_of(SAMPLES)
     # Table 4 was made with papers of dev.
     split = "dev" if name == "4" else "test"
     if name == "4":
@@ -151,7 +151,7 @@ def _make(setup: Setup, *, name: str, split: str, sample: int | None) -> Table:
 def _bm25_exhibit(setup: Setup) -> Exhibit:
     """Table 5: BM25 by what it reads of a query; the paper's own is asked with key terms."""
     line = ["evaluate", "reranking", "--model", setup.model, "--only", "forms", "--task", "global"]
-    sample = _sample(setup)
+    sample = setup.sample_of(SAMPLES)
     line += ["--seed", setup.query_seed, *([] if sample is None else ["--sample", sample])]
     # The table is BM25's alone; the model folder is that which the command is asked with.
     return Exhibit(
@@ -170,15 +170,11 @@ def _bm25(setup: Setup) -> Table:
         setup.model,
         only=["forms"],
         task="global",
-        sample=_sample(setup),
+        sample=setup.sample_of(SAMPLES),
         seed=setup.query_seed,
         bars=setup.bars,
     ).tables
     return table
-
-
-def _sample(setup: Setup) -> int | None:
-    return SAMPLES[setup.size] if setup.sample is None else setup.sample
 
 
 def _variant(name: str) -> Training:

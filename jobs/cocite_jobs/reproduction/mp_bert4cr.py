@@ -113,7 +113,7 @@ def plan(setup: Setup) -> Plan:
             needs,
             measured_with="table3",
         ),
-        *control_exhibits(setup, _sample(setup), _cache(setup)),
+        *control_exhibits(setup, setup.sample_of(SAMPLES), _cache(setup)),
     ]
     citation = (
         "Zhang, Ma: Recommending Multiple Positive Citations for Manuscript via Content-Dependent Modeling and "
@@ -202,7 +202,7 @@ def _measure(setup: Setup) -> Report:
         setup.corpus,
         folders,
         baselines=_baselines(setup),
-        sample=_sample(setup),
+        sample=setup.sample_of(SAMPLES),
         seed=setup.query_seed,
         cache=_cache(setup),
         settings=_settings(setup),
@@ -225,7 +225,7 @@ def _command(setup: Setup) -> str:
         line += ["--model", f"{setup.model / FOLDER / name}={name}"]
     line += ["--baselines", ",".join(_baselines(setup)), "--cache", _cache(setup)]
     line += baseline_options(_changes(setup))
-    if (sample := _sample(setup)) is not None:
+    if (sample := setup.sample_of(SAMPLES)) is not None:
         line += ["--sample", sample]
     return setup.command(*line, "--seed", setup.query_seed)
 
@@ -240,7 +240,3 @@ def _settings(setup: Setup) -> BaselineSettings:
 
 def _cache(setup: Setup) -> Path:
     return setup.folder / "baselines"
-
-
-def _sample(setup: Setup) -> int | None:
-    return SAMPLES[setup.size] if setup.sample is None else setup.sample

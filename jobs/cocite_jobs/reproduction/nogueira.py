@@ -149,7 +149,7 @@ def _make(setup: Setup, *, name: str, split: str, model: Path | None = None) -> 
         only=[name],
         task="global",
         split=split,
-        sample=_sample(setup),
+        sample=setup.sample_of(SAMPLES),
         seed=setup.query_seed,
         depths=(DEPTHS[setup.size],),
         prefetcher="bm25",
@@ -172,13 +172,9 @@ def _command(setup: Setup, name: str, split: str, model: Path | None = None) -> 
         "--split",
         split,
     ]
-    line += ["--sample", _sample(setup), "--seed", setup.query_seed, "--depths", DEPTHS[setup.size]]
+    line += ["--sample", setup.sample_of(SAMPLES), "--seed", setup.query_seed, "--depths", DEPTHS[setup.size]]
     if name == "budgets":
         line += ["--prefetcher", "bm25"]
         for folder in folders_of_splits(setup):
             line += ["--trained", folder]
     return setup.command(*line)
-
-
-def _sample(setup: Setup) -> int | None:
-    return SAMPLES[setup.size] if setup.sample is None else setup.sample

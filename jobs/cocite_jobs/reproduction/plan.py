@@ -76,6 +76,14 @@ class Setup:
         on_ray = self.address is not None or joins_cluster()
         return LaunchOptions(on="ray" if on_ray else "process", address=self.address)
 
+    def sample_of(self, sizes: Mapping[Size, int | None]) -> int | None:
+        """Number of queries of a table; None: all.
+
+        Args:
+            sizes: size -> the number that it has of its own.
+        """
+        return sizes[self.size] if self.sample is None else self.sample
+
     def command(self, *arguments: object) -> str:
         """A command line of cocite on this corpus, as one would type it."""
         return shlex.join(map(str, ["cocite", *arguments, "--corpus", self.corpus.path]))

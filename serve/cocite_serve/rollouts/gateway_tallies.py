@@ -48,11 +48,8 @@ class GatewayTallies:
         try:
             replies = serve.get_app_handle(GATEWAYS).broadcast("tallies")
             self.take_in(replies.results(timeout_s=REPLY_S, return_exceptions=True))
-        except (
-            RayError,
-            RayServeException,
-            TimeoutError,
-        ) as error:  # no gateway runs, or none can be reached
+        except (RayError, RayServeException, TimeoutError) as error:
+            # No gateway runs, or none can be reached.
             self.take_in([error])
         return self.known()
 
