@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-import os
+import subprocess
+import sys
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -54,10 +55,31 @@ def test_what_takes_too_much_memory_is_refused() -> None:
         archive.writestr("main.tex", FILES["main.tex"])
         for number in range(3):
             archive.writestr(f"{number}.tex", b" " * (5 << 20))
-    before = set(os.listdir("/proc/self/fd"))
     with pytest.raises(InputError, match="memory"):
         read_apart({"project.zip": buffer.getvalue()}, seconds=300, memory=4 << 20)
-    assert set(os.listdir("/proc/self/fd")) == before
+
+
+# In a process of its own, in which no other test's thread opens or closes a file meanwhile.
+REFUSED_READINGS = """
+import os
+from cocite.drafts.reader_process import read_apart
+from cocite.errors import InputError
+
+def refused(files, seconds):
+    try:
+        read_apart(files, seconds=seconds)
+    except InputError:
+        return True
+
+before = sorted(os.listdir("/proc/self/fd"))
+assert refused({"a.txt": b""}, 300) and refused({"a.txt": b"We parse."}, 1e-5)
+assert sorted(os.listdir("/proc/self/fd")) == before
+"""
+
+
+def test_a_refused_reading_leaves_no_file_open() -> None:
+    done = subprocess.run([sys.executable, "-c", REFUSED_READINGS], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_errors_of_the_reading_come_back_whole() -> None:
