@@ -7,8 +7,8 @@ unless the model has one, which then reads two pairs a request. One line for eac
 
 - SIGKILL of one of two replicas, so many times, each once the one before it is replaced: how many answers, how many
   that were no 200, the longest wait, and the seconds until two replicas run again;
-- SIGSTOP of a replica: the answers that were no 200, the seconds until it was noticed (Ray Serve has begun a new
-  process, or ended the stopped one), and until a new one runs beside the other;
+- SIGSTOP of a replica: the answers that were no 200, the seconds until it was noticed (Ray Serve's controller has
+  marked it unhealthy: no further request goes to it), and until a new one runs beside the other;
 - SIGKILL of the HTTP proxy: the seconds without an answer.
 """
 
@@ -45,6 +45,10 @@ PATIENT = {"reranker.max_wait_s": 60, "request_timeout_s": 60}
 """So that no request is refused because one of two replicas is gone."""
 KINDS = ("Retriever", "Reranker", "Gateway")
 PROXY = "ProxyActor"
+UNHEALTHY = b"times in a row, marking it unhealthy"
+"""In a line of Ray Serve's controller after the last failed check, whose log is written at once."""
+SESSION = "--session_dir="
+"""Before the folder of a Ray in the command lines of its processes."""
 
 
 def main() -> None:
@@ -113,14 +117,11 @@ def stopped(
     with load(url, bodies) as answers:
         time.sleep(2)
         victim = replicas(process, kind)[0]
+        log = controller_log(process)
+        before = log.stat().st_size
         begin = time.perf_counter()
-        before = {each.pid for each in named(process, f":{kind}")}
         victim.suspend()
-        wait_for(
-            lambda: (
-                not victim.is_running() or {each.pid for each in named(process, f":{kind}")} - before != set()
-            )
-        )
+        wait_for(lambda: UNHEALTHY in log.read_bytes()[before:])
         noticed = time.perf_counter() - begin
         wait_for(lambda: len(others(process, kind, victim)) >= 2)
         seconds = time.perf_counter() - begin
@@ -225,6 +226,16 @@ def replicas(process: subprocess.Popen[bytes], kind: str) -> list[psutil.Process
 
 def others(process: subprocess.Popen[bytes], kind: str, victim: psutil.Process) -> list[psutil.Process]:
     return [each for each in replicas(process, kind) if each.pid != victim.pid]
+
+
+def controller_log(process: subprocess.Popen[bytes]) -> Path:
+    """The log of the Ray Serve controller of an endpoint's private Ray."""
+    for each in psutil.Process(process.pid).children(recursive=True):
+        for word in each.cmdline():
+            if word.startswith(SESSION):
+                [log] = Path(word.removeprefix(SESSION)).glob("logs/serve/controller_*.log")
+                return log
+    raise FileNotFoundError("no process of the endpoint names a session of Ray")
 
 
 def wait_for(done: Callable[[], bool]) -> None:
