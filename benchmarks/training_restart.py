@@ -1,13 +1,14 @@
 """Seconds from `cocite train --resume` to the first step that a killed training had not taken, by the number of papers.
 
-    python -m benchmarks.training_restart --work DIR [--papers 100000 1000000] [--on process,ray] [--recipe hatten]
-                                         [--set objective.mined=4]
+    python -m benchmarks.training_restart --work DIR [--papers 100000 1000000] [--on process,ray,cluster]
+                                         [--recipe hatten] [--set objective.mined=4]
 
 For each size a synthetic corpus is made once. A training of the recipe begins, makes its inputs, and is killed with
 SIGKILL once it has written a checkpoint and gone on. Then the same command with --resume is timed from its start to the
 first line of a step beyond that checkpoint, --turns times, and killed again; the first turn compares nothing anew, for
 the corpus and the inputs were compared with their SHA-256 when the training began. `mb` is the anonymous memory of the
-process that trains: of the command, or of the worker of Ray. What is there is used again.
+process that trains: of the command, or of the worker of Ray. What is there is used again. Where it trains, --on: in the
+command's process; on a Ray that the command starts (ray); on a Ray that runs already, as a cluster does (cluster).
 """
 
 from __future__ import annotations
@@ -21,21 +22,31 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from benchmarks._measured_process import machine, resident
 from benchmarks.training_inputs import RECIPES
+from cocite.ray_start import SEVERAL_MACHINES
+from cocite_jobs.cluster.connection import LOCAL, ray_connection
 
 EVERY = 10
 """Steps between two checkpoints."""
 STEP = re.compile(r"step (\d+): loss")
+TRAINER = "RayTrainWorker"
+"""In the name of a worker of Ray that trains."""
+ENDED_S = 60
+"""Seconds within which a cluster ends the workers of a command that was killed."""
 
 
 def command(recipe: str, settings: list[str], corpus: Path, model: Path, on: str) -> list[str]:
     """The command that trains, but for how it begins."""
     training = ["training.steps=100000", "training.log_every=1", f"training.checkpoint_every={EVERY}"]
-    options = ["--corpus", str(corpus), "--to", str(model), "--on", on, "--no-track"]
+    engine = "process" if on == "process" else "ray"
+    options = ["--corpus", str(corpus), "--to", str(model), "--on", engine, "--no-track"]
     # The dev metric is not what is timed, and reads all papers.
     never = ["training.evaluate_every=100000"]
     return [
@@ -63,21 +74,41 @@ def steps(process: subprocess.Popen[str]) -> Iterator[int]:
     sys.exit(f"the training ended by itself:\n{''.join(lines[-10:])}")
 
 
+def trainers() -> list[psutil.Process]:
+    """The workers that train: this process started them, its command or its Ray."""
+    below = psutil.Process().children(recursive=True)
+    return [one for one in below if one.is_running() and TRAINER in "".join(one.cmdline())]
+
+
 def kill(process: subprocess.Popen[str]) -> None:
-    """End a command and what it started, which is in its session."""
+    """End a command and what it started, which is in its session; a cluster ends the workers that it gave."""
+    workers = trainers()
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    if psutil.wait_procs(workers, timeout=ENDED_S)[1]:
+        sys.exit("the cluster did not end the workers of the killed command")
+
+
+@contextmanager
+def running_cluster() -> Iterator[None]:
+    """A Ray that runs already, which the commands in the block find by ``RAY_ADDRESS``."""
+    with ray_connection(LOCAL):
+        import ray
+
+        os.environ |= {
+            "RAY_ADDRESS": ray.get_runtime_context().gcs_address,
+            SEVERAL_MACHINES: "0",  # its node is on the loopback address, also for its drivers
+        }
+        try:
+            yield
+        finally:
+            del os.environ["RAY_ADDRESS"], os.environ[SEVERAL_MACHINES]
 
 
 def trainer_memory(process: subprocess.Popen[str], on: str) -> float:
-    """Anonymous MB of the process of the session that has the most of it, or of the command itself."""
-    if on == "process":
-        return resident(process.pid)["RssAnon"] / 1e6
-    group = subprocess.run(
-        ["ps", "-e", "-o", "pid=,sess="], capture_output=True, text=True, check=True
-    ).stdout
-    members = [pid for pid, session in map(str.split, group.splitlines()) if int(session) == process.pid]
-    return max(resident(pid).get("RssAnon", 0) for pid in members) / 1e6
+    """Anonymous MB of the worker that has the most of it, or of the command itself."""
+    pids = [process.pid] if on == "process" else [one.pid for one in trainers()]
+    return max(resident(pid).get("RssAnon", 0) for pid in pids) / 1e6
 
 
 def last_checkpoint(model: Path) -> int:
@@ -137,7 +168,8 @@ def main() -> None:
         for on in given.on.split(","):
             model = given.work / f"restarted-{given.recipe}-{papers}-{on}"
             line = command(given.recipe, given.set, corpus, model, on)
-            result = restarts(line, model, on, given.turns)
+            with running_cluster() if on == "cluster" else nullcontext():
+                result = restarts(line, model, on, given.turns)
             print(json.dumps({"papers": papers, "on": on, **result}), flush=True)
 
 

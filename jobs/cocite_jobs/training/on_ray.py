@@ -31,8 +31,9 @@ from cocite_jobs.cluster.resources import (
 )
 from cocite_jobs.training.progress import Event
 from cocite_jobs.training.ray_actors import EventBuffer, PlacementGroupReaper
+from cocite_jobs.training.ray_trainer import trainer
 from cocite_jobs.training.ray_wishes import RayWishes, stop_with_driver
-from cocite_jobs.training.torch_workers import raise_refusal, torch_config
+from cocite_jobs.training.torch_workers import group_config, raise_refusal
 from cocite_jobs.training.types import TrainingJob
 from cocite_jobs.training.worker import run_worker
 
@@ -40,8 +41,6 @@ DRAIN_INTERVAL_S = 0.3
 """Seconds between two times that the driver takes the workers' events."""
 CLOSE_S = 30
 """Seconds for the reaper to remove the last placement groups."""
-UNUSED = ("DatasetsCallback", "PlacementGroupCleanerCallback")
-"""Classes of Ray Train, each of which would start a process; :func:`reap_placement_groups` stands in for the second."""
 REAPER = "cocite-placement-group-reaper"
 """Name under which Ray knows the reaper: see :func:`reap_placement_groups`."""
 
@@ -163,51 +162,32 @@ class _BackgroundCall(threading.Thread):
 def _trainer(
     job: TrainingJob, workers: WorkerSettings, buffer: Any, scratch: Path, nodes: list[Mapping[str, float]]
 ) -> Any:
-    from ray.train import FailureConfig, RunConfig, ScalingConfig, UserCallback
-    from ray.train.torch import TorchTrainer
-
-    class Refusals(UserCallback):  # type: ignore[misc]
-        """Ends a run at an error that would only come again; Ray would try as often as after a worker's death."""
-
-        def after_exception(self, run_context: Any, worker_exceptions: Mapping[int, Exception]) -> None:  # noqa: ARG002
-            for error in worker_exceptions.values():
-                # Ray wraps what a worker raises.
-                cause = getattr(error, "_base_exc", error)
-                if isinstance(cause, CociteError):
-                    raise cause
-
-    class Trainer(TorchTrainer):  # type: ignore[misc]
-        """Starts no process for data sets, of which there are none, and none that needs a dashboard to clean up."""
-
-        def _create_default_callbacks(self) -> list[Any]:
-            callbacks: list[Any] = super()._create_default_callbacks()
-            return [callback for callback in callbacks if type(callback).__name__ not in UNUSED]
+    """What starts the workers, on the present Ray."""
+    from ray.train import FailureConfig, ScalingConfig
 
     least, most = worker_range(workers)
-    return Trainer(
+    use_gpu = bool(workers.gpus)
+    return trainer(
         _on_a_worker,
-        train_loop_config={
+        {
             "job": asdict(job),
             "buffer": buffer,
             "reaper": _reaper(),
             "cpus": workers.cpus,
-            "use_gpu": bool(workers.gpus),
+            "use_gpu": use_gpu,
         },
-        torch_config=torch_config(use_gpu=bool(workers.gpus), timeout=workers.timeout),
-        scaling_config=ScalingConfig(
+        group=group_config(use_gpu=use_gpu, timeout=workers.timeout),
+        scaling=ScalingConfig(
             num_workers=most if least == most else (least, most),
-            use_gpu=bool(workers.gpus),
+            use_gpu=use_gpu,
             resources_per_worker=worker_resources(workers),
         ),
-        run_config=RunConfig(
-            name="training",
-            storage_path=str(scratch),  # for Ray Train's own files, which nothing needs again
-            failure_config=FailureConfig(
-                max_failures=workers.retries, controller_failure_limit=_start_retries(workers)
-            ),
-            callbacks=[Refusals()],
-            worker_runtime_env=worker_environment(workers.gpus or 0, nodes, grows=not never_grows()),
+        failures=FailureConfig(
+            max_failures=workers.retries, controller_failure_limit=_start_retries(workers)
         ),
+        environment=worker_environment(workers.gpus or 0, nodes, grows=not never_grows()),
+        scratch=scratch,
+        grows=not never_grows(),
     )
 
 
@@ -260,6 +240,8 @@ def _variables(workers: WorkerSettings) -> dict[str, str]:
         "RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S": f"{workers.start_timeout:g}",
         "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.5",  # a report waits for the next check
         "RAY_CHDIR_TO_TRIAL_DIR": "0",  # a recipe's relative paths mean the same on the workers
+        # A process that asks whether a machine is about to be taken away; this machine alone is not.
+        "RAY_TRAIN_ENABLE_PREEMPTION_WATCHER": "0" if never_grows() else "1",
     }
 
 

@@ -1,33 +1,111 @@
-"""The process group of a training's workers on Ray, made after a look whether PyTorch has their GPUs.
+"""How a training's workers on Ray find each other: PyTorch's process group, made before they train.
 
-Ray believes whoever starts a node about its GPUs. Where PyTorch finds none there, or was built without NCCL, no other
-attempt would end otherwise.
+With GPUs it is Ray Train's own way, after a look whether PyTorch has them: Ray believes whoever starts a node about its
+GPUs, and where PyTorch finds none there, or was built without NCCL, no other attempt would end otherwise.
+
+On CPUs the workers are told of each other as torchrun tells them. Ray Train's own way imports PyTorch into the process
+that controls the workers, which waits for it before it starts them.
 """
 
 from __future__ import annotations
 
+import os
 import socket
 from typing import Any
 
 from cocite.errors import InputError
 
+LEAVE_S = 30
+"""Seconds for the workers to end their group before their processes are ended."""
 
-def torch_config(*, use_gpu: bool, timeout: float) -> Any:
-    """Ray Train's ``TorchConfig``, whose workers refuse GPUs that PyTorch cannot use before they form a group.
+
+def group_config(*, use_gpu: bool, timeout: float) -> Any:
+    """The configuration of Ray Train's workers by which they form a group.
 
     Args:
         use_gpu: whether GPUs are reserved for workers.
         timeout: seconds after which an exchange between workers is given up.
 
     Example:
-        >>> torch_config(use_gpu=True, timeout=600).timeout_s
+        >>> group_config(use_gpu=True, timeout=600).timeout_s
         600
     """
+    return _gpu_config(timeout) if use_gpu else _cpu_config(timeout)
+
+
+def _cpu_config(timeout: float) -> Any:
+    """A group on CPUs, without a module that imports PyTorch."""
+    from ray.train.backend import Backend, BackendConfig
+
+    class CpuBackend(Backend):  # type: ignore[misc]
+        """Has each worker join the group at the address of the first."""
+
+        def on_start(self, worker_group: Any, backend_config: Any) -> None:  # noqa: ARG002
+            [first, *_] = worker_group.execute(own_address)
+            worker_group.execute(join_group, *first, timeout)
+
+        def on_shutdown(self, worker_group: Any, backend_config: Any) -> None:  # noqa: ARG002
+            import ray
+
+            ray.wait(
+                calls := worker_group.execute_async(leave_group), num_returns=len(calls), timeout=LEAVE_S
+            )
+
+    class CpuConfig(BackendConfig):  # type: ignore[misc]
+        """Has that backend."""
+
+        @property
+        def backend_cls(self) -> Any:
+            return CpuBackend
+
+    return CpuConfig()
+
+
+def own_address() -> tuple[str, int]:
+    """Address of this worker's machine, and a free port of it."""
+    import torch  # noqa: F401 - it takes a second, in which another process could take the port
+    from ray.train._internal.utils import get_address_and_port
+
+    address, port = get_address_and_port()
+    return str(address), int(port)
+
+
+def join_group(address: str, port: int, timeout: float) -> None:
+    """Join the group of a training's workers, as a process of torchrun does.
+
+    Args:
+        address, port: of rank 0.
+        timeout: seconds after which an exchange is given up.
+    """
+    from ray.train import get_context
+
+    from cocite.training.engine.world import World
+
+    context = get_context()
+    os.environ |= {
+        "MASTER_ADDR": address,
+        "MASTER_PORT": str(port),
+        "RANK": str(context.get_world_rank()),
+        "WORLD_SIZE": str(context.get_world_size()),
+        "LOCAL_RANK": str(context.get_local_rank()),
+        "LOCAL_WORLD_SIZE": str(context.get_local_world_size()),
+        "NODE_RANK": str(context.get_node_rank()),
+    }
+    World.join(timeout=timeout, use_gpu=False)
+
+
+def leave_group() -> None:
+    """End the group in this process, if it is still there."""
+    from cocite.training.engine.world import end_group
+
+    end_group()
+
+
+def _gpu_config(timeout: float) -> Any:
+    """Ray Train's own configuration, whose workers look for their GPUs first."""
     from ray.exceptions import RayTaskError
     from ray.train.torch import TorchConfig
 
-    if not use_gpu:
-        return TorchConfig(timeout_s=int(timeout))
     backend: Any = TorchConfig().backend_cls
 
     class CheckedBackend(backend):  # type: ignore[misc]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +18,7 @@ from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite_jobs.training import torch_workers
 from cocite_jobs.training.progress import ProgressFunctions
-from cocite_jobs.training.torch_workers import check_gpu, raise_refusal, refuse, torch_config
+from cocite_jobs.training.torch_workers import check_gpu, group_config, raise_refusal, refuse
 from cocite_jobs.training.train import open_session
 from cocite_jobs.training.types import LaunchOptions
 
@@ -86,11 +89,29 @@ def test_a_refusal_of_any_worker_is_raised_by_all(monkeypatch: pytest.MonkeyPatc
         raise_refusal()
 
 
-@pytest.mark.parametrize("use_gpu", [True, False])
-def test_it_is_rays_own_configuration_otherwise(use_gpu: bool) -> None:
+def test_with_gpus_it_is_rays_own_configuration_otherwise() -> None:
     from ray.train.torch import TorchConfig
 
-    config = torch_config(use_gpu=use_gpu, timeout=30)
+    config = group_config(use_gpu=True, timeout=30)
     assert config.to_dict() == TorchConfig(timeout_s=30).to_dict()
-    assert (config.backend_cls is TorchConfig().backend_cls) == (not use_gpu)
     assert issubclass(config.backend_cls, TorchConfig().backend_cls)
+    assert config.backend_cls is not TorchConfig().backend_cls
+
+
+# The process that controls workers loads their configuration, and waits for what that imports.
+LOADED = """
+import base64, sys, pickle
+config = pickle.loads(base64.b64decode(sys.stdin.read()))
+config.backend_cls()
+assert "ray.train" in sys.modules
+print("torch" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("use_gpu", [False, True])
+def test_on_cpus_no_configuration_imports_pytorch(use_gpu: bool) -> None:
+    from ray import cloudpickle
+
+    written = base64.b64encode(cloudpickle.dumps(group_config(use_gpu=use_gpu, timeout=30)))
+    done = subprocess.run([sys.executable, "-c", LOADED], input=written, capture_output=True)
+    assert (done.stdout.decode().strip(), done.stderr.decode()) == (str(use_gpu), "")
