@@ -36,8 +36,8 @@ def describe_keys(app: FastAPI) -> None:
         description = original()
         description.setdefault("components", {})["securitySchemes"] = SCHEMES
         for path, operations in description["paths"].items():
-            if not is_open(path):
-                for operation in operations.values():
+            for method, operation in operations.items():
+                if not is_open(path, method.upper()):
                     operation["security"] = [{name: []} for name in SCHEMES]
         return description
 

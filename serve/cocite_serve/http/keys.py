@@ -30,7 +30,8 @@ from cocite_serve.settings import KeySettings
 
 LOG = logging.getLogger("ray.serve")
 OPEN = frozenset(("/", "/docs", "/openapi.json", "/v1/health", "/health"))
-"""Paths without a key: the page and the documentation, which hold nothing of the corpus, and what a balancer asks."""
+"""Paths that are read without a key: the page and the documentation, which hold nothing of the corpus, and what a
+balancer asks."""
 OPEN_FOLDERS = ("/static/", "/docs-assets/")
 ADMIN = frozenset(("/v1/keys",))
 """Paths of the role ``admin``; all others are of both roles."""
@@ -150,22 +151,22 @@ class KeyRing:
             LOG.error("the API keys stay as they were: %s", error)
 
     def _take_in(self, keys: list[ApiKey]) -> None:
-        """Put keys in force; those that are the same as before keep their counts."""
+        """Put keys in force; those that are the same as before keep their rates, and all known names their counts."""
         old = self._allowances
-        self._allowances = {
-            key.name: before
-            if (before := old.get(key.name)) is not None and before.key == key
-            else self._allowance(key)
-            for key in keys
-        }
+        self._allowances = {key.name: self._allowance(key, old.get(key.name)) for key in keys}
 
-    def _allowance(self, key: ApiKey) -> _Allowance:
+    def _allowance(self, key: ApiKey, before: _Allowance | None) -> _Allowance:
+        if before is not None and before.key == key:
+            return before
         most = 10**12 if key.per_day is None else math.ceil(key.per_day / self._gateways)
         bucket = None
         if key.per_minute is not None:
             rate = key.per_minute / 60 / self._gateways
             bucket = TokenBucket(rate, BURST_S * rate, time.monotonic)
-        return _Allowance(key, DailyQuota(most, self._clock), bucket)
+        day = DailyQuota(most, self._clock)
+        if before is not None:
+            day.resume(day_of(self._clock()), before.day.used)
+        return _Allowance(key, day, bucket)
 
 
 class RequireKey:
@@ -188,7 +189,7 @@ class RequireKey:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse the request, or pass it on with the name of its key noted."""
-        if scope["type"] == "http" and self._ring.is_on and not is_open(scope["path"]):
+        if scope["type"] == "http" and self._ring.is_on and not is_open(scope["path"], scope["method"]):
             refusal = self._refusal(scope)
             if refusal is not None:
                 await refusal(scope, receive, send)
@@ -238,14 +239,14 @@ def _presented(headers: Headers) -> str | None:
     return headers.get("x-api-key") or None
 
 
-def is_open(path: str) -> bool:
-    """Whether a path is asked without a key.
+def is_open(path: str, method: str) -> bool:
+    """Whether a path is asked without a key by a method: ``POST /`` embeds texts.
 
     Example:
-        >>> is_open("/static/app.js"), is_open("/v1/version")
-        (True, False)
+        >>> is_open("/static/app.js", "GET"), is_open("/", "POST"), is_open("/v1/version", "GET")
+        (True, False, False)
     """
-    return path in OPEN or path.startswith(OPEN_FOLDERS)
+    return method in ("GET", "HEAD") and (path in OPEN or path.startswith(OPEN_FOLDERS))
 
 
 def _state(file: os.PathLike[str]) -> object:
@@ -253,4 +254,5 @@ def _state(file: os.PathLike[str]) -> object:
         found = os.stat(file)
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    # The last tells of a file that may be read now, and of another content of the same size and time.
+    return found.st_mtime_ns, found.st_size, found.st_ino, found.st_ctime_ns

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from cocite.errors import InputError
 from cocite_serve.http.api import build_app
 from cocite_serve.http.keys import ADMIN, OPEN, KeyRing
-from cocite_serve.key_file import VARIABLE, new_key
+from cocite_serve.key_file import VARIABLE, digest, new_key
 from cocite_serve.settings import KeySettings, ServeSettings
 
 PASSAGE = {"context": "We measure the quality of translations with BLEU [CIT]."}
@@ -68,6 +68,17 @@ def test_nobody_gets_in_without_a_key_but_to_what_holds_nothing(backend: InProce
         assert http.get(path).status_code == 200, path
     for headers in (bearer(key), {"X-API-Key": key}, {"Authorization": f"bearer  {key}"}):
         assert http.post("/v1/recommend", json=PASSAGE, headers=headers).status_code == 200
+
+
+def test_the_page_is_open_and_vectors_of_texts_which_have_its_path_are_not(
+    backend: InProcess, file: Path
+) -> None:
+    key = new_key(file, "web")
+    http, texts = served(backend, file), {"inputs": "Parsing"}
+    refused = http.post("/", json=texts)
+    assert (refused.status_code, refused.json()["reason"]) == (401, "no_key")
+    assert http.post("/", json=texts, headers=bearer(key)).status_code == 424, "this model has no encoder"
+    assert http.head("/").status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -155,6 +166,24 @@ def test_a_changed_file_is_seen_and_what_stays_keeps_its_counts(backend: InProce
     file.write_text(file.read_text().splitlines()[1] + "\n")
     assert http.get("/v1/version", headers=bearer(old)).status_code == 401
     assert http.get("/v1/version", headers=bearer(new)).status_code == 200
+
+
+def test_a_key_whose_line_changes_goes_on_with_the_days_count(backend: InProcess, file: Path) -> None:
+    key = new_key(file, "web", per_day=3)
+    http = served(backend, file)
+    assert [http.get("/v1/version", headers=bearer(key)).status_code for _ in range(2)] == [200, 200]
+    file.write_text(file.read_text().replace('"per_day":3', '"per_day":2'))
+    assert http.get("/v1/version", headers=bearer(key)).status_code == 429
+
+
+def test_a_file_that_changes_without_another_time_or_size_is_seen(backend: InProcess, file: Path) -> None:
+    key = new_key(file, "web")
+    http = served(backend, file)
+    assert http.get("/v1/version", headers=bearer(key)).status_code == 200
+    before = file.stat()
+    file.write_text(file.read_text().replace(digest(key), digest("cocite_another")))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert http.get("/v1/version", headers=bearer(key)).status_code == 401
 
 
 def test_a_file_that_is_broken_or_gone_changes_nothing_and_is_told(
