@@ -47,6 +47,16 @@ OWN_PATHS = "/-/"
 """Paths of the proxy itself: its health and its routes."""
 COUNTED_PATHS = (PATH, "/v1/recommend/batch", "/v1/rerank", "/v1/embed", *DRAFT_PATHS)
 """Paths that the metrics and the log of the proxy's own refusals name; a client may send any other."""
+SERVES_OWN = frozenset(
+    (
+        b"serve-multiplexed-model-id",
+        b"x-session-id",
+        b"x-request-timeout-seconds",
+        b"x-request-disconnect-disabled",
+    )
+)
+"""Fields of a request's head, ``_`` as ``-``, by which whoever sends it tells Ray Serve how to pass it on: without a
+limit of time, say, or also when its client has left. Of each model that it names the proxy keeps a request for ever."""
 NOT_READY = "The endpoint is starting or ending; try again"
 Begun = Callable[[], None]
 """Called when the answer to a request begins."""
@@ -168,6 +178,9 @@ class AnswerOnce:
             return
         # The gateway's process gets the scope, so what is noted for this one stays out of it.
         passed = dict(scope)
+        passed["headers"] = [
+            field for field in scope["headers"] if field[0].lower().replace(b"_", b"-") not in SERVES_OWN
+        ]
         scope[BEGAN] = time.perf_counter()
         MutableHeaders(scope=passed)[HEADER] = context_of(scope).id
         if (name := _undecodable(passed)) is not None:

@@ -90,6 +90,26 @@ def test_the_proxy_never_sees_an_id_that_may_not_be_logged(id: bytes) -> None:
     assert len(made) == 36
 
 
+def test_no_client_tells_ray_serve_how_to_pass_its_request_on() -> None:
+    seen: dict[str, str] = {}
+
+    async def gateway(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.update((name.decode(), value.decode()) for name, value in scope["headers"])
+        await JSONResponse({})(scope, receive, send)
+
+    told = {
+        "serve_multiplexed_model_id": "5f0c",
+        "Serve-Multiplexed-Model-Id": "5f0c",
+        "X-Session-ID": "5f0c",
+        "X-Request-Timeout-Seconds": "0",
+        "X-Request-Disconnect-Disabled": "?1",
+    }
+    answer = client(Proxy(gateway)).get("/v1/version", headers={**told, "X-API-Key": "cocite_x"})
+    assert answer.status_code == 200
+    assert seen["x-api-key"] == "cocite_x"
+    assert not seen.keys() & {name.lower() for name in told}
+
+
 def test_an_endpoint_that_is_ending_takes_no_request(tmp_path: Path) -> None:
     settings, proxy = ProxySettings(retry_after_s=3, ending=tmp_path / "ending"), Proxy(JSONResponse({}))
     asked = TestClient(before(proxy, settings))
@@ -318,7 +338,9 @@ def test_a_gateway_may_die_before_or_after_it_has_the_body(receives: int) -> Non
     assert (answer.status_code, bodies[1]) == (200, b"x" * 100)
 
 
-@pytest.mark.parametrize(("name", "status"), [(b"x-session-id", 400), (b"x-request-id", 200)])
+@pytest.mark.parametrize(
+    ("name", "status"), [(b"x-name", 400), (b"x-session-id", 200), (b"x-request-id", 200)]
+)
 def test_a_header_that_is_not_utf8_is_refused_and_an_id_replaced(name: bytes, status: int) -> None:
     sent = []
 
@@ -334,7 +356,7 @@ def test_a_header_that_is_not_utf8_is_refused_and_an_id_replaced(name: bytes, st
     assert sent[0]["status"] == status
     assert len(proxy.bodies) == (status == 200)
     if status == 400:
-        assert json.loads(sent[1]["body"])["error"] == "The header x-session-id is not UTF-8."
+        assert json.loads(sent[1]["body"])["error"] == "The header x-name is not UTF-8."
 
 
 @pytest.mark.parametrize(
