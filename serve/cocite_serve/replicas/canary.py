@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from cocite.errors import InputError
 from cocite.pipeline.options import Options
 from cocite.protocols import Query
 from cocite_serve.comparison.shares import EvenShare
@@ -34,7 +35,8 @@ class Tally:
     """How requests went.
 
     Attributes:
-        requests: that ended, without those whose client left or that were refused because too many waited.
+        requests: that ended and that either release could have been asked, without those whose client left, that were
+            wrong, or that were refused because too many waited.
         errors: of these.
         seconds: that the last :data:`KEPT` answers took.
 
@@ -146,8 +148,11 @@ class Canary:
 
     async def recommend(self, query: Query, options: Options, deadline: Deadline) -> Answer:
         """The ranked papers of one query; ``answered_by`` of the answer is set where the release on trial gave it."""
-        # Candidates that the client chose are rows of the served release's index.
-        if options.only or not self._is_due(deadline):
+        # Candidates that the client chose are rows of the served release's index, and a request with a deadline of its
+        # own has no time for two. Neither counts: compared with requests of another kind, a release would seem slow.
+        if options.only or deadline.partial:
+            return await self.served.recommend(query, options, deadline)
+        if not self._share.is_next():
             return await self._counted(query, options, deadline)
         on_trial, _ = self.tallies
         begin = time.perf_counter()
@@ -177,14 +182,10 @@ class Canary:
         begin = time.perf_counter()
         try:
             answer = await self.served.recommend(query, options, deadline)
-        except OverloadedError:
+        except (InputError, OverloadedError):
             raise
         except Exception:
             served.add(None)
             raise
         served.add(time.perf_counter() - begin)
         return answer
-
-    def _is_due(self, deadline: Deadline) -> bool:
-        """Whether the next request is one of the share. One with a deadline of its own has no time for two releases."""
-        return not deadline.partial and self._share.is_next()

@@ -185,3 +185,18 @@ def test_a_request_that_names_another_release_is_refused() -> None:
         InputError, match="^release: no release 'beside' is loaded; the only name is 'served'"
     ):
         canary.chosen("beside", "")
+
+
+def test_requests_that_the_release_on_trial_is_never_asked_count_for_neither() -> None:
+    canary = trial_of(Release("000001"), Release("000002"), share=1.0, timeout_s=5)
+    ask(canary, 3, partial=True)
+    asyncio.run(canary.recommend(QUERY, Options(only=(0,)), Deadline.after(20, partial=False)))
+    assert counts(canary) == [(0, 0), (0, 0)]
+
+
+def test_a_request_that_is_wrong_says_nothing_against_the_served_release() -> None:
+    wrong = Release("000001", error=InputError("no signal is called 'bm52'"))
+    canary = trial_of(wrong, Release("000002"), share=0.01, timeout_s=5)
+    with pytest.raises(InputError, match="no signal"):
+        ask(canary, 1)
+    assert counts(canary) == [(0, 0), (0, 0)]
