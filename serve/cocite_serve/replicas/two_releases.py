@@ -39,7 +39,8 @@ FAILURES = 3
 """Failures in a row after which the release beside is asked nothing for :data:`REST_S` seconds."""
 REST_S = 10.0
 REGISTER_S = 1.0
-"""Seconds within which an interleaved answer has to be registered; then the served release's answer is sent."""
+"""Seconds within which an interleaved answer has to be registered, or half of those that its request has left, if that
+is less; then the served release's answer is sent."""
 
 Ask = Callable[[Query, Options, Deadline], Awaitable[Answer]]
 
@@ -162,7 +163,8 @@ class TwoReleases:
         """Papers of both by team draft; those of the served release alone, where the other does not answer in time."""
         if deadline.partial:
             return await self._measured("served", query, options, deadline)
-        asked = asyncio.ensure_future(self._from_beside(query, options, deadline.left()))
+        # Half of the time is kept: an answer that is there must not be lost by waiting for the other one.
+        asked = asyncio.ensure_future(self._from_beside(query, options, deadline.left() / 2))
         try:
             answer = await self._measured("served", query, options, deadline)
             other = await asked
@@ -170,14 +172,14 @@ class TwoReleases:
             asked.cancel()
         if other is None or not (answer.recommendations and other.recommendations):
             return answer
-        return await self._drafted(answer, other, options.top_k)
+        return await self._drafted(answer, other, options.top_k, min(REGISTER_S, deadline.left() / 2))
 
-    async def _drafted(self, answer: Answer, other: Answer, size: int) -> Answer:
+    async def _drafted(self, answer: Answer, other: Answer, size: int, seconds: float) -> Answer:
         token = secrets.token_urlsafe(16)
         teams = team_draft(_ids(answer), _ids(other), size, seed=secrets.randbits(64))
         pair = Pair(*_versions(self.served), *_versions(self.beside))
         try:
-            async with asyncio.timeout(REGISTER_S):
+            async with asyncio.timeout(seconds):
                 await self._clicks.register(token, pair, dict(teams))
         except Exception as error:
             LOG.warning("an answer is not interleaved, for clicks on it could not be counted: %r", error)

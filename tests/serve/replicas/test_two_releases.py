@@ -73,8 +73,10 @@ class Clicks:
 
     def __init__(self) -> None:
         self.ledger, self.error = Ledger(), None
+        self.seconds = 0.0
 
     async def register(self, token: str, pair: Pair, teams: Mapping[str, Team | None]) -> None:
+        await asyncio.sleep(self.seconds)
         if self.error is not None:
             raise self.error
         self.ledger.register(token, pair, teams)
@@ -283,6 +285,23 @@ def test_a_failure_of_the_served_release_reaches_the_client_and_ends_the_other_c
     gateway.beside.seconds = 60
     with pytest.raises(OverloadedError, match="busy"):
         gateway.ask()
+
+
+@pytest.mark.parametrize("late", ["the other release", "the counter"])
+def test_what_holds_an_interleaved_answer_up_leaves_the_served_one_in_time(late: str) -> None:
+    gateway = Gateway("interleave", timeout_s=60)
+    if late == "the counter":
+        gateway.clicks.seconds = 60
+    else:
+        gateway.beside.seconds = 60
+
+    async def ask() -> Answer:
+        async with asyncio.timeout(1.0):
+            deadline = Deadline.after(1.0, partial=False)
+            return await gateway.both.chosen(None, "").recommend(QUERY, Options(top_k=6), deadline)
+
+    answer = asyncio.run(ask())
+    assert (ids(answer), answer.release) == ("abcdef", "served")
 
 
 def test_a_page_goes_to_the_release_of_its_list() -> None:
