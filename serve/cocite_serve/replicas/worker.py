@@ -240,12 +240,12 @@ class Worker(Generic[Job, Result]):
                     self._answered_s = time.monotonic()
                 if isinstance(step, Late):
                     waiting.settle(None, TimeoutError("the deadline passed before the request was computed"))
-        except Exception as error:
+        except BaseException as error:  # a panic of a library in Rust is no Exception, and one request's, too
             if len(jobs) > 1:
                 for job in jobs:
                     self._step(step, [job])
             else:
-                self._fail(jobs[0][1], error)
+                self._fail(jobs[0][1], _as_exception(error))
         return np.zeros(0, np.int64)
 
     def _fail(self, waiting: _Waiting[Job, Result], error: Exception) -> None:
@@ -255,6 +255,15 @@ class Worker(Generic[Job, Result]):
                 if other is waiting:
                     self._scheduler.cancel(ticket)
         waiting.settle(None, error)
+
+
+def _as_exception(error: BaseException) -> Exception:
+    """What a step raised, as an error that ends one request and no event loop."""
+    if isinstance(error, Exception):
+        return error
+    failure = RuntimeError(f"a step ended with {type(error).__qualname__}")
+    failure.__cause__ = error
+    return failure
 
 
 @contextmanager

@@ -222,6 +222,32 @@ def test_a_defect_of_the_scheduler_reaches_the_callers() -> None:
     asyncio.run(ask())
 
 
+class Panic(BaseException):
+    """As what a panic of a library in Rust is raised as."""
+
+
+def test_a_panic_ends_one_request_and_not_those_that_come_later() -> None:
+    stage = Numbers()
+    computing = worker(stage, budget=9)
+    read = stage.read
+
+    def panic(parts: Sequence[tuple[list[int], int]]) -> None:
+        if any(13 in job for job, _ in parts):
+            raise Panic
+        read(parts)
+
+    stage.read = panic  # type: ignore[method-assign]
+
+    async def ask(*jobs: list[int]) -> Any:
+        return await asyncio.gather(*(computing.run(job, work(job)) for job in jobs), return_exceptions=True)
+
+    failed, beside = asyncio.run(ask([13], [1, 2]))
+    assert str(failed) == "a step ended with Panic"
+    assert isinstance(failed.__cause__, Panic)
+    assert beside == ([1, 2], 2)
+    assert asyncio.run(ask([3])) == [([3], 1)]
+
+
 def test_a_step_works_for_the_requests_that_it_computes() -> None:
     stage = Numbers()
     computing = worker(stage, budget=4)
