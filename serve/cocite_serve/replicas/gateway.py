@@ -305,6 +305,8 @@ class Gateway(Replica):
         self._backend: Backend
         self._pairs: dict[str, StagePair] = {}
         self._canary: Canary | None = None
+        self._told = self._followed = 0
+        """How often it was told what to do, and the last time of these that it does."""
 
     async def __serve_build_asgi_app__(self) -> FastAPI:
         """The application of this replica."""
@@ -318,12 +320,16 @@ class Gateway(Replica):
 
         Requests under way stay with the stages they began with: each asked for its backend once.
         """
+        self._told += 1
+        turn, known = self._told, self._pairs
         wanted = {name for name in (directions.stages, directions.trial) if name}
-        opened = [(name, await self._pair(name)) for name in wanted - self._pairs.keys()]
+        opened = {name: await self._pair(name) for name in wanted - known.keys()}
         beside = await self._open_beside(directions.beside)
         # Nothing is awaited from here on: until all are open, requests go where they went before.
-        self._pairs.update(opened)
-        pairs = {name: self._pairs[name] for name in wanted}
+        if turn < self._followed:
+            return  # what it was told later is done already: these stages may be deleted
+        self._followed = turn
+        pairs = {name: (known | opened)[name] for name in wanted}
         served = pairs[directions.stages]
         served.refused = directions.refused
         if not directions.trial:

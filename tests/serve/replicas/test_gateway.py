@@ -185,6 +185,34 @@ def test_a_gateway_sends_a_share_to_stages_on_trial_until_it_is_told_otherwise(
     assert asyncio.run(gateway.tallies()) == Counted("gateway", None)
 
 
+def test_what_a_gateway_was_told_last_holds_though_it_opens_other_stages_still(
+    gateway: Any, apps: dict[str, Handle]
+) -> None:
+    slow = apps["cocite-stages-2"].stage
+    release = slow.release
+
+    async def tell() -> Counted:
+        opened = asyncio.Event()
+
+        async def wait() -> Any:
+            await opened.wait()
+            return await release()
+
+        slow.release = wait
+        await gateway.follow(Directions("cocite-stages-1"))
+        trial = Directions("cocite-stages-1", "cocite-stages-2", share=1.0)
+        before = asyncio.create_task(gateway.follow(trial))
+        await asyncio.sleep(0.05)
+        await gateway.follow(Directions("cocite-stages-1"))  # it is taken back
+        opened.set()
+        await before
+        counted: Counted = await gateway.tallies()
+        return counted
+
+    assert asyncio.run(tell()).tallies is None
+    assert list(gateway._pairs) == ["cocite-stages-1"]
+
+
 class Dying:
     """A stage whose replica dies at some of the first calls."""
 
