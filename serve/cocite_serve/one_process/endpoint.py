@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from concurrent.futures import Future
+from contextlib import suppress
 from types import TracebackType
 
 import uvicorn
@@ -99,7 +100,7 @@ class LocalEndpoint:
         self._notices.listen()
         self._thread.start()
         self._stages.start(self.release)
-        self._ended = asyncio.run_coroutine_threadsafe(self._server.serve(), self._loop)
+        self._ended = asyncio.run_coroutine_threadsafe(self._serve(), self._loop)
         while not self._server.started:
             if self._ended.done():
                 raise CociteError(
@@ -108,6 +109,12 @@ class LocalEndpoint:
             time.sleep(0.01)
         self.metrics_url = self._metrics.serve(self._metrics_port)
         self._watcher.start()
+
+    async def _serve(self) -> None:
+        """Answer requests until the endpoint is stopped; return at once where it cannot listen."""
+        # uvicorn has logged why. What it raises then would end the loop, and who waits for it would wait for ever.
+        with suppress(SystemExit):
+            await self._server.serve()
 
     def stop(self) -> None:
         """Answer the requests under way, and stop. A second call does nothing."""

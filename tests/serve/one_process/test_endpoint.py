@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,9 +15,12 @@ from helpers.span_receiver import SENT_S, receiving
 
 from benchmarks._releases import publish_without
 from cocite.corpus.starter import build_starter
-from cocite.errors import InputError
+from cocite.errors import CociteError, InputError
 from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite_serve.endpoint import lock_first
+from cocite_serve.notices import Notices
 from cocite_serve.one_process.endpoint import LocalEndpoint, start_here
+from cocite_serve.one_process.metrics import LocalMetrics
 from cocite_serve.settings import ServeSettings
 from cocite_serve.tracing import exporting
 
@@ -186,3 +190,15 @@ def test_a_request_is_one_trace_and_the_last_spans_are_sent_at_the_end(
         "chunk",
         "generate",
     )
+
+
+def test_a_port_that_is_taken_while_the_stages_load_is_said(index: Path) -> None:
+    settings = settings_of(index)
+    notices = Notices(lambda _: None)
+    endpoint = LocalEndpoint(settings, *lock_first(settings, notices), notices, LocalMetrics())
+    with socket.socket() as other:
+        other.bind((settings.host, settings.port))
+        other.listen()
+        with pytest.raises(CociteError, match="the endpoint does not listen at"):
+            endpoint.begin()
+    endpoint.stop()
