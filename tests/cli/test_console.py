@@ -52,3 +52,13 @@ def test_short_progress_prints_nothing_where_there_is_no_terminal(capsys: pytest
         advance()
         advance(2)
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_word_between_colons_is_no_picture(capsys: pytest.CaptureFixture[str]) -> None:
+    console.out.print("smith:book: On trees")
+    console.print_note("fig:key:x")
+    console.print_table(":link:", [":a:", ":b:"], [[":100:", ":x:"]])
+    shown = capsys.readouterr()
+    assert "smith:book: On trees" in shown.out
+    assert "fig:key:x" in shown.err
+    assert all(name in shown.out for name in (":link:", ":a:", ":b:", ":100:", ":x:"))

@@ -26,16 +26,17 @@ from rich.table import Table
 from cocite.cli.progress_log import log_progress
 from cocite.errors import CociteError
 
-# Titles and sentences may hold "[CIT]": that is text, not markup.
+# Titles and sentences may hold "[CIT]" or ":key:": that is text, neither markup nor the name of a picture.
 # Without a terminal rich assumes 80 columns, which would cut the tables that go to a file. A sentence stays one
 # line there: whoever searches a log for it must find it.
 out = Console(
     markup=False,
+    emoji=False,
     highlight=False,
     soft_wrap=not sys.stdout.isatty(),
     width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160,
 )
-err = Console(stderr=True, markup=False, highlight=False)
+err = Console(stderr=True, markup=False, emoji=False, highlight=False)
 
 
 def print_json(value: Any) -> None:
