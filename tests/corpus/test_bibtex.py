@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cocite.corpus import starter
-from cocite.corpus.bibtex import citation_key, entries, entry
+from cocite.corpus.bibtex import citation_key, citation_keys, entries, entry
 from cocite.corpus.importers import open_source
 from cocite.corpus.records import Malformed, PaperRecord
 
@@ -48,6 +48,13 @@ def test_kind_follows_the_venue() -> None:
 def test_keys_differ() -> None:
     found = bibtexparser.parse_string(entries([OCH, OCH, OCH]))
     assert [one.key for one in found.entries] == ["och2003minimum", "och2003minimumb", "och2003minimumc"]
+
+
+def test_keys_differ_in_more_than_their_case() -> None:
+    assert citation_keys([OCH], taken=["Och2003Minimum"]) == ["och2003minimumb"]
+    assert citation_keys([OCH], taken=["och2003MINIMUM"], form="auth + year + 'Minimum'") == [
+        "Och2003Minimuma"
+    ]
 
 
 def test_keys_are_ascii_and_never_empty() -> None:

@@ -42,12 +42,13 @@ def entries(papers: Sequence[PaperRecord], keys: Sequence[str] | None = None) ->
 def citation_keys(papers: Sequence[PaperRecord], taken: Iterable[str] = (), form: str = COCITE) -> list[str]:
     """Keys that differ, and are not taken: a key used before gets a letter, as ``lee2019attentionb``.
 
+    They differ in more than their case: BibTeX refuses a draft that cites ``Lee2019`` and ``lee2019``.
+
     Args:
         papers: to name.
         taken: keys that stand for something else.
         form: ``cocite``: by :func:`citation_key`; ``better-bibtex``, or another formula of Better BibTeX: by
-            :class:`~cocite.corpus.key_formula.KeyFormula`, where the second of a key gets an ``a``, and keys differ in
-            more than their case, as Better BibTeX has it.
+            :class:`~cocite.corpus.key_formula.KeyFormula`, where the second of a key gets an ``a``.
 
     Raises:
         InputError: the form is neither a name nor a formula that cocite knows.
@@ -57,15 +58,15 @@ def citation_keys(papers: Sequence[PaperRecord], taken: Iterable[str] = (), form
         ['parsing1999', 'parsing1999a']
     """
     formula = formula_of(form)
-    make, same = (formula.key, str.lower) if formula else (citation_key, str)
-    used, keys = set(map(same, taken)), []
+    make = formula.key if formula else citation_key
+    used, keys = {key.lower() for key in taken}, []
     for paper in papers:
         base = key = make(paper)
         count = 0 if formula else 1
-        while same(key) in used:
+        while key.lower() in used:
             count += 1
             key = base + _letters(count)
-        used.add(same(key))
+        used.add(key.lower())
         keys.append(key)
     return keys
 
