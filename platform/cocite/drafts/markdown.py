@@ -128,8 +128,12 @@ class _Reader:
         marks: list[Mark] = []
         parts, at = [], 0
         for begin_mark, end_mark, found in _found(content):
+            piece = content[begin_mark:end_mark]
+            if not found:  # code, behind which the next mark is looked for
+                _, self.cursor = self._located(piece, end) or (0, self.cursor)
+                continue
             parts.append(content[at:begin_mark])
-            place = self._place(content[begin_mark:end_mark], end)
+            place = self._place(piece, end)
             for offset, length, keys, is_gap in found:
                 whole = length == end_mark - begin_mark
                 start = place.start + offset
@@ -173,21 +177,28 @@ class _Reader:
 
     def _place(self, piece: str, end: int) -> Place:
         """Where the source has a piece of a paragraph: behind the one before it."""
-        # Lines of a quotation or a list begin with marks or spaces, which the piece lacks.
-        found = re.compile(r"\n[ \t>]*".join(map(re.escape, piece.split("\n")))).search(
-            self.text, self.cursor, end
-        )
-        if found is not None:
-            start, self.cursor = found.span()
+        located = self._located(piece, end)
+        if located is not None:
+            start, self.cursor = located
         else:
             start = max(self.cursor, self.text.find(piece.split()[0], self.cursor, end))
             self.cursor = self.text.find(piece[-1], start, end) + 1 or end
         line = 1 + self.text.count("\n", 0, start)
         return Place(self.name, line, start, self.cursor)
 
+    def _located(self, piece: str, end: int) -> tuple[int, int] | None:
+        """Where a piece begins and ends as it is; None: the source has it in another form."""
+        if "\n" not in piece:
+            start = self.text.find(piece, self.cursor, end)
+            return (start, start + len(piece)) if start >= 0 else None
+        # Lines of a quotation or a list begin with marks or spaces, which the piece lacks.
+        lines = re.compile(r"\n[ \t>]*".join(map(re.escape, piece.split("\n"))))
+        found = lines.search(self.text, self.cursor, end)
+        return None if found is None else found.span()
+
 
 def _found(content: str) -> list[tuple[int, int, list[tuple[int, int, tuple[str, ...], bool]]]]:
-    """The citations and gaps of a paragraph: start, end, and what is in it as (offset, length, keys, is a gap)."""
+    """A paragraph's citations, gaps and code: start, end, and what is in each as (offset, length, keys, is a gap)."""
     found = []
     taken = []
     for match in _MARKS.finditer(content):
@@ -198,6 +209,7 @@ def _found(content: str) -> list[tuple[int, int, list[tuple[int, int, tuple[str,
             continue
         taken.append(match.span())
         if match["code"]:
+            found.append((*match.span(), []))
             continue
         if match["role"]:
             named = (one.strip() for one in match["roles"].split(","))
