@@ -278,7 +278,7 @@ def recommend(
         show_report(report, format_, as_json=as_json)
         return
     done = complete_draft(path, read, gaps, bibliography, corpus, cite_keys or "cocite", reference_style)
-    files = write_draft(done, path, opened.folder, patch, in_place=in_place)
+    files = write_draft(done, path, opened, patch, in_place=in_place)
     if references is not None:
         write_references(done, references)
         files.append(str(references))

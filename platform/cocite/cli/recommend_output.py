@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cocite.drafts.bibliography import Bibliography
     from cocite.drafts.completion import Completion
     from cocite.drafts.draft import Draft
+    from cocite.drafts.reading import OpenedDraft
     from cocite.drafts.reference_styles import ReferenceStyle
     from cocite.drafts.report import Report
 
@@ -43,14 +44,17 @@ def complete_draft(
 
 
 def write_draft(
-    done: Completion, path: Path, folder: str, patch: Path | None, *, in_place: bool
+    done: Completion, path: Path, opened: OpenedDraft, patch: Path | None, *, in_place: bool
 ) -> list[str]:
     """Write a completed draft, or a patch alone; the files written."""
     from cocite.drafts.writing import patch_of, write_completion
 
     if patch is None:
-        return write_completion(done, path, in_place=in_place, folder=folder)
-    data = patch_of(done, path, folder)
+        bibliographies = dict(opened.bibliographies()[0])
+        return write_completion(
+            done, path, in_place=in_place, folder=opened.folder, bibliographies=bibliographies
+        )
+    data = patch_of(done, path, opened.folder)
     with replace_file(patch) as file:
         file.write(data)
     return [str(patch)]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import posixpath
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from cocite.atomic_files import replace_file, replace_files
 from cocite.drafts.archives import repacked, unpacked
@@ -51,17 +53,25 @@ def check_destination(path: Path, opened: OpenedDraft, *, copies: bool) -> None:
             )
 
 
-def write_completion(done: Completion, path: Path, *, in_place: bool, folder: str = "") -> list[str]:
+def write_completion(
+    done: Completion,
+    path: Path,
+    *,
+    in_place: bool,
+    folder: str = "",
+    bibliographies: Mapping[str, bytes] = MappingProxyType({}),
+) -> list[str]:
     """Write a completed draft: each file whole or not at all.
 
-    One file, such as a .docx, gets a copy beside it, a project a copy of its text files in a folder of its own, an
-    archive a copy with all that it holds.
+    One file, such as a .docx, gets a copy beside it, a project a copy of its text files and bibliographies in a folder
+    of its own, an archive a copy with all that it holds.
 
     Args:
         done: what to write.
         path: of the draft's main file, or of its archive.
         in_place: change the draft's own files, or the archive.
         folder: of the main file within the archive.
+        bibliographies: the .bib files that the draft names, by their names.
 
     Returns:
         The paths written.
@@ -87,7 +97,7 @@ def write_completion(done: Completion, path: Path, *, in_place: bool, folder: st
     if not in_place and len(before) > 1:
         with replace_files(copy) as temporary:
             assert temporary is not None
-            for name, data in {**before, **changed, **_bib(done)}.items():
+            for name, data in {**bibliographies, **before, **changed, **_bib(done)}.items():
                 (temporary / name).parent.mkdir(parents=True, exist_ok=True)
                 (temporary / name).write_bytes(data)
         return [str(copy)]
