@@ -45,7 +45,8 @@ def test_todos_that_ask_for_a_citation_are_gaps(todo: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "todo", [r"\todo{rewrite}", r"\todo{more excitement}", r"\nocite{?}", r"\cite{a,}", "$[?]$"]
+    "todo",
+    [r"\todo{rewrite}", r"\todo{more excitement}", r"\nocite{?}", r"\cite{a,}", "$[?]$", r"\verb|[?]|"],
 )
 def test_what_is_no_gap(todo: str) -> None:
     assert read_text(f"Trees {todo}.", "latex").gaps == ()

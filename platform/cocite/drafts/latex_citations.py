@@ -14,15 +14,20 @@ from typing import Any
 from pylatexenc.latexwalker import LatexGroupNode
 from pylatexenc.macrospec import MacroSpec, MacroStandardArgsParser, ParsedMacroArgs
 
+from cocite.drafts.latex_macros import ASKING
+
 _MULTIPLE = re.compile(r"[a-zA-Z]*[cC]ite(?:s|texts)")
 _VOLUME = re.compile(r"[a-zA-Z]*[vV]olcites?")
 _NOTES = re.compile(r"\*?(?:\s*\([^()]{0,2000}\)){0,2}")
 _OPEN = re.compile(r"[ \t]*\n?[ \t]*([\[{])")
 """What begins the next argument; an empty line ends the command."""
+_BESIDE = re.compile(r"(\[[^\[\]]{0,2000}\])?(\{)?")
 
 
 def citing_macro(name: str) -> MacroSpec:
-    """How the parser reads a command that cites."""
+    """How the parser reads a command that cites, or that asks for a citation."""
+    if name in ASKING:
+        return MacroSpec(name, args_parser=_Attached())
     if cites_groups(name):
         return MacroSpec(name, args_parser=_Groups(2 if _VOLUME.fullmatch(name) else 1))
     return MacroSpec(name, "*[{[{" if _VOLUME.fullmatch(name) else "*[[{")
@@ -36,6 +41,15 @@ def cites_groups(name: str) -> bool:
         [True, True, True, False, False]
     """
     return bool(_MULTIPLE.fullmatch(name))
+
+
+class _Attached(MacroStandardArgsParser):  # type: ignore[misc]
+    """Takes what stands right behind a command of which nothing is known: it may have no argument, and text follows."""
+
+    def parse_args(self, w: Any, pos: int, parsing_state: Any = None) -> tuple[Any, int, int]:
+        beside = None if w.s[pos - 1].isspace() else _BESIDE.match(w.s, pos)
+        spec = "".join(found[0] for found in beside.groups("") if found) if beside else ""
+        return MacroStandardArgsParser(spec).parse_args(w, pos, parsing_state)  # type: ignore[no-any-return]
 
 
 class _Groups(MacroStandardArgsParser):  # type: ignore[misc]

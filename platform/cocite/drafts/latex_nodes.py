@@ -72,6 +72,12 @@ def form_of(frame: Frame) -> GapForm:
     return frame.form if frame.call is not None else "whole"
 
 
+def space_behind(node: Any) -> str:
+    """The space behind a macro, or behind its last argument, which the parser counts as a part of the macro."""
+    text: str = node.latex_verbatim()
+    return text[len(text.rstrip()) :]
+
+
 def arguments_of(node: Any) -> list[Any]:
     """The arguments of a macro that are there, without stars."""
     given = node.nodeargd.argnlist if node.nodeargd else None

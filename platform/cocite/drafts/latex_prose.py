@@ -35,6 +35,7 @@ from cocite.drafts.latex_nodes import (
     has_macro,
     inside,
     place_of_keys,
+    space_behind,
     symbol_of,
     written,
 )
@@ -146,8 +147,6 @@ class Prose:
     def _text(self, text: str, pos: int, frame: Frame) -> None:
         at = 0
         for match in text_gaps(text):
-            if match[0].startswith("\\"):
-                continue  # \verb prints a command, which is no gap
             self._paragraphs(text[at : match.start()], pos + at, frame)
             place = frame.place(pos + match.start(), pos + match.end())
             self.builder.mark(Mark(place, is_gap=True, form=form_of(frame)))
@@ -208,6 +207,8 @@ class Prose:
             self.walk(arguments_of(node), frame)
         elif name == "\\":
             self.builder.text(" ")
+        elif name == "verb":  # what it prints is no gap
+            self.builder.text(getattr(node.nodeargd, "verbatim_text", ""))
         elif name in LAST_ALONE:
             self.walk(arguments_of(node)[-1:], frame)
         elif name not in UNPRINTED:
@@ -281,10 +282,10 @@ class Prose:
             self._bodies[node.macroname],
             Frame(frame.source, self._call(node, frame), tuple(arguments), frame.depth + 1, form),
         )
-        self.builder.text(node.macro_post_space)
+        self.builder.text(space_behind(node))
 
     def _call(self, node: Any, frame: Frame) -> Place:
-        return frame.place(node.pos, node.pos + node.len - len(node.macro_post_space))
+        return frame.place(node.pos, node.pos + node.len - len(space_behind(node)))
 
     def plain(self, nodes: Sequence[Any], frame: Frame) -> str:
         """The source of some nodes with the arguments of an expanded macro in it, as keys and names are read."""
@@ -306,15 +307,14 @@ class Prose:
 
     def _gap(self, node: Any, frame: Frame) -> None:
         self.builder.mark(Mark(self._call(node, frame), is_gap=True, form=form_of(frame)))
-        self.builder.text(node.macro_post_space)
+        self.builder.text(space_behind(node))
 
     def _cite(self, node: Any, frame: Frame) -> None:
         arguments = arguments_of(node)
         if not cites_groups(node.macroname):
             arguments = arguments[-1:]
         if not arguments:
-            self.builder.text(" ")
-            return
+            return self.builder.text(" ")
         if has_macro(arguments, self.cites):  # as in amsrefs' \citelist{\cite{lee} \cite{kim}}
             return self.walk(arguments, frame)
         groups = [[key.strip() for key in self.plain([one], frame).split(",")] for one in arguments]
