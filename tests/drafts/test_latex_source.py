@@ -17,7 +17,8 @@ from cocite.drafts.latex_source import (
     without_lone_dollars,
 )
 from cocite.drafts.limits import MAX_BYTES, Budget
-from cocite.drafts.source_files import FolderFiles
+from cocite.drafts.reading import read_text
+from cocite.drafts.source_files import FolderFiles, text_of
 from cocite.errors import InputError
 
 
@@ -74,6 +75,40 @@ def test_a_changed_text_keeps_its_encoding_and_ends_of_lines(encoding: str) -> N
     before = "né [CIT].\r\nWords.\r\n"
     after = "né \\cite{lee}.\nWords.\n"
     assert as_written(before.encode(encoding), after) == after.replace("\n", "\r\n").encode(encoding)
+
+
+@given(
+    st.lists(
+        st.sampled_from([b"a [CIT]", b"\r\n", b"\n", b"\r", b"\x81", b"\x9d", b"\xe9", b"\xc3\xa9"])
+    ).map(b"".join)
+)
+def test_a_text_that_does_not_change_keeps_every_byte(data: bytes) -> None:
+    assert as_written(data, text_of(data, "a.tex")) == data
+
+
+def test_a_changed_text_keeps_bytes_that_no_letter_has_and_the_ends_of_single_lines() -> None:
+    before = b"\x8d \x9d [CIT]\r\nb [CIT]\nc\r\n"  # Czech as Windows writes it: T and t with a caron
+    after = text_of(before, "a.tex").replace("b [CIT]", "b\nnew")
+    assert as_written(before, after) == b"\x8d \x9d [CIT]\r\nb\nnew\r\nc\r\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        r"\verb|50%|",
+        r"\lstinline[language=C]!%d!",
+        r"\url{https://x.org/a%20b}",
+        r"\href {https://x.org/a%20b}{page}",
+        r"\footnote{See \url{x.org/%7Elee}.}",
+    ],
+)
+def test_a_sign_of_percent_in_code_or_an_address_begins_no_comment(code: str) -> None:
+    text = f"See {code} and trees [CIT]. % [CIT] \\verb|x\nMore words."
+    draft = read_text(text, "latex")
+    assert [gap.place.start for gap in draft.gaps] == [text.index("[CIT]")]
+    assert "More words." in [one.text for one in draft.sentences]
+    assert draft.warnings == ()
+    assert len(LatexSource("a.tex", text).readable) == len(text)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,12 @@ def test_a_folder_and_memory_find_the_same(tmp_path: Path) -> None:
 
 
 def test_encodings() -> None:
-    for data, text in (("né".encode("cp1252"), "né"), (b"\xef\xbb\xbfn", "n"), (b"a\r\nb\rc", "a\nb\nc")):
+    for data, text in (
+        ("né".encode("cp1252"), "né"),
+        (b"\x9d\xe9", "\x9dé"),
+        (b"\xef\xbb\xbfn", "n"),
+        (b"a\r\nb\rc", "a\nb\nc"),
+    ):
         assert read_utf8(MemoryFiles({"a.tex": data}), "a.tex", Budget("a.tex")) == text
     with pytest.raises(InputError, match=r"a\.tex: is no text: it holds null bytes"):
         read_utf8(MemoryFiles({"a.tex": b"n\0"}), "a.tex", Budget("a.tex"))

@@ -5,15 +5,23 @@ from __future__ import annotations
 import posixpath
 import re
 from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from functools import cached_property
 
 from cocite.drafts.draft import Place
 from cocite.drafts.limits import MAX_FILES, MAX_PARAGRAPH, Budget
-from cocite.drafts.source_files import DraftFiles, OutsideError, encoding_of, read_utf8
+from cocite.drafts.source_files import EVERY_BYTE, DraftFiles, OutsideError, encoding_of, read_utf8
 from cocite.errors import InputError
 
-_COMMENT = re.compile(r"(?<!\\)((?:\\\\)*+%)([^\n]*)")
+_COMMENT = re.compile(
+    r"\\(?:verb|(verb\*|lstinline(?:\[[^\[\]\n]{0,200}\])?))([^\w\s*{\[])[^\n]{0,1000}?\2"
+    r"|(\\(?:url|nolinkurl|path|href)\s*\{[^{}\n]{0,2000}\})"
+    r"|(?<!\\)((?:\\\\)*+%)([^\n]*)"
+)
+"""A comment, or else code or an address, where a sign of percent begins none."""
+_PERCENT = re.compile(r"(?<!\\)%")
 _UNREAD = frozenset(
     """verbatim verbatim* Verbatim Verbatim* BVerbatim LVerbatim alltt lstlisting minted comment filecontents
     filecontents* tikzpicture Sinput Soutput Scode Code CodeInput CodeOutput""".split()
@@ -41,6 +49,7 @@ _DOLLAR = re.compile(r"\\verb\*?([^\w\s*])[^\n]*?\1|\\.|(\$)", re.DOTALL)
 _BARE_INPUT = re.compile(r"(\\input)[ \t]([^\s{}\\#%]{1,300})\s")
 """TeX's own form, which takes a name up to the next space."""
 _VERB = re.compile(r"\\verb\*?([^\w\s*]).*?\1")
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _EMPTY_LINE = re.compile(r"\n[ \t]*\n")
 _NOT_SPACE = re.compile(r"[^\s]")
 
@@ -84,7 +93,7 @@ class LatexSource:
     """Where dollars stand that open a formula and do not close it in their paragraph, as TeX has it."""
 
     def __post_init__(self) -> None:
-        readable = _COMMENT.sub(lambda m: m[1] + " " * len(m[2]), _without_chunks(self.text))
+        readable = _COMMENT.sub(_without_comment, _without_chunks(self.text))
         # Braces in place of the spaces keep all positions.
         readable, environments = _without_environments(readable)
         readable = _BARE_INPUT.sub(r"\1{\2}", _without_unread(readable, _UNREAD | environments))
@@ -184,10 +193,29 @@ def as_written(original: bytes, text: str) -> bytes:
         b'n\\xe9 [CIT]\\r\\n'
     """
     encoding = encoding_of(original)
-    before = original.decode(encoding, "replace")
-    if before.count("\r\n") == before.count("\n") > 0:
-        text = text.replace("\n", "\r\n")
-    return text.encode(encoding, "replace")
+    return _with_ends(text, original.decode(encoding, EVERY_BYTE)).encode(encoding, EVERY_BYTE)
+
+
+def _with_ends(text: str, before: str) -> str:
+    """A changed text with the ends of lines that it had before; a line that is new ends as most of them do."""
+    ends = _LINE_END.findall(before)
+    if not ends:
+        return text
+    old, new = _LINE_END.split(before), text.split("\n")
+    kept = [Counter(ends).most_common(1)[0][0]] * (len(new) - 1)
+    if len(set(ends)) > 1:  # each program that wrote a part of it may have its own
+        for _, first, last, at, to in SequenceMatcher(None, old, new).get_opcodes():
+            count = max(0, min(last - first, to - at, len(ends) - first, len(kept) - at))
+            kept[at : at + count] = ends[first : first + count]
+    return "".join(line + end for line, end in zip(new, [*kept, ""], strict=True))
+
+
+def _without_comment(found: re.Match[str]) -> str:
+    """What the parser is to see of a match: spaces in place of a comment, and of each sign of percent that is none."""
+    if found[4]:
+        return found[4] + " " * len(found[5])
+    # The parser knows that \verb has no comments.
+    return _PERCENT.sub(" ", found[0]) if found[1] or found[3] else found[0]
 
 
 def _without_chunks(text: str) -> str:

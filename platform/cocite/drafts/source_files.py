@@ -11,6 +11,10 @@ from typing import Protocol
 from cocite.drafts.limits import Budget
 from cocite.errors import InputError
 
+EVERY_BYTE = "cocite.every-byte"
+"""How errors of an encoding are handled: the five bytes that Windows-1252 does not define are read as control
+characters, as browsers read them, and written back. A file in another encoding has such bytes, and keeps them."""
+
 
 class OutsideError(ValueError):
     """A name leads out of the draft's folder.
@@ -171,5 +175,17 @@ def text_of(data: bytes, name: str) -> str:
         encoding = "utf-8"
     if b"\0" in data:
         raise InputError("is no text: it holds null bytes", where=name, hint="name a text file in UTF-8")
-    text = data.decode(encoding, "replace")
+    text = data.decode(encoding, EVERY_BYTE)
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _undefined(error: UnicodeError) -> tuple[str | bytes, int]:
+    """The control characters of undefined bytes, and back; any other character has no byte, and becomes a ``?``."""
+    if isinstance(error, UnicodeDecodeError):
+        return error.object[error.start : error.end].decode("latin-1"), error.end
+    if isinstance(error, UnicodeEncodeError):
+        return error.object[error.start : error.end].encode("latin-1", "replace"), error.end
+    raise error
+
+
+codecs.register_error(EVERY_BYTE, _undefined)
