@@ -106,7 +106,9 @@ class Ledger:
             pair: the releases that it is of.
             teams: id of each paper, and the release that gave it; None: neither is credited with it.
         """
-        comparison = self._comparisons.setdefault(pair, Comparison(pair))
+        # The last is the latest: two releases that are served again come back to it, with what was counted before.
+        comparison = self._comparisons.pop(pair, None) or Comparison(pair)
+        self._comparisons[pair] = comparison
         if len(self._comparisons) > COMPARISONS:
             del self._comparisons[next(iter(self._comparisons))]
         comparison.answers += 1

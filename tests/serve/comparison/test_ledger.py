@@ -66,6 +66,13 @@ def test_each_pair_of_releases_is_compared_by_itself() -> None:
     assert [sum(comparison.wins.values()) for comparison in found] == [0, 0, 0, 0, 0, 0, 1, 0]
 
 
+def test_a_pair_that_comes_back_is_the_latest_and_keeps_its_counts() -> None:
+    ledger, other = Ledger(), PAIR._replace(beside_model="9c2e")
+    for token, pair in (("t", PAIR), ("u", other), ("v", PAIR)):
+        ledger.register(token, pair, TEAMS)
+    assert [(found.pair, found.answers) for found in ledger.comparisons()] == [(PAIR, 2), (other, 1)]
+
+
 @given(st.lists(st.tuples(st.sampled_from(["t", "u", "v"]), st.sampled_from("abcde")), max_size=40))
 def test_the_counts_are_those_of_the_clicked_papers(clicks: list[tuple[str, str]]) -> None:
     ledger = Ledger()
