@@ -13,8 +13,8 @@ import { forgetDraft, restore, setUpKeeping } from "./keeping.js";
 import { setUpKeys } from "./keys.js";
 import { mark, setUpMarks, takeLink } from "./marks.js";
 import { forgetLibrary, isLibrary, setUpLibrary, takeLibrary } from "./owned.js";
-import { forGap, problem, setUpResults, showNothing, yearLimits } from "./results.js";
-import { again, find, findAnew, stop, taken } from "./search.js";
+import { forGap, problem, setUpResults, yearLimits } from "./results.js";
+import { again, find, findAnew, forgetAnswer, taken } from "./search.js";
 import { copyReferences, setUpSelection } from "./selection.js";
 import { setUpSharing, takeText } from "./sharing.js";
 import { moveCard, pressOnCard, setUpShortcuts } from "./shortcuts.js";
@@ -106,9 +106,8 @@ function askByMarks() {
 }
 
 function clearEverything() {
-  stop();
+  forgetAnswer();
   stopReading();
-  state.answer = state.request = null;
   state.chosen = [];
   state.marks = [];
   state.cited.clear();
@@ -119,7 +118,6 @@ function clearEverything() {
   state.cites = [];
   state.together = [];
   clearFieldErrors();
-  showNothing();
   $("linked").hidden = true;
   takeWord(null);
   write("");

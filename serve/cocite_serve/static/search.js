@@ -4,7 +4,7 @@ import { click, recommend } from "./api.js";
 import { $ } from "./dom.js";
 import { clearFieldErrors, fieldError, numbersFit } from "./fields.js";
 import { hasWords } from "./gaps.js";
-import { busy, problem, show } from "./results.js";
+import { busy, problem, show, showNothing } from "./results.js";
 import { changed, citedIds, gapInFocus, isSuggested, markedGaps, marksInForce, nameAmong, state } from "./state.js";
 
 const KEPT = 40;
@@ -107,10 +107,17 @@ export function findAnew() {
 }
 
 /** Gives the request up that is on its way. */
-export function stop() {
+function stop() {
   running?.abort();
   if (running) busy(false);
   running = null;
+}
+
+/** Takes the answer off the page, and gives up the request that is on its way: nothing is asked again before the author asks. */
+export function forgetAnswer() {
+  stop();
+  state.answer = state.request = null;
+  showNothing();
 }
 
 /** Papers of a list of two models: which of them gave a paper, the server knows. @param {string[]} ids */

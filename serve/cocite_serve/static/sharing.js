@@ -3,6 +3,7 @@
 import { $, copyText, el, toast } from "./dom.js";
 import { focusGap, replace } from "./editor.js";
 import { linkTo } from "./marks.js";
+import { forgetAnswer } from "./search.js";
 import { gapInFocus, markedGaps, state, when } from "./state.js";
 
 const MOST = 8_000; // characters of the part behind the #: mail and chats cut longer addresses
@@ -34,6 +35,7 @@ async function copy() {
 
 function put(text, gap) {
   $("linked").hidden = true;
+  forgetAnswer(); // where a list is shown, a gap that comes into focus would be asked for
   replace(0, $("text").value.length, text); // as typing does, so that undo brings the text before it back
   if (gap > 0) focusGap(state.gaps.indexOf(markedGaps()[Math.min(gap, markedGaps().length) - 1]));
   toast("The text of the link: press Find papers to search with it");

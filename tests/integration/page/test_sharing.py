@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from helpers.endpoint import Running
-from helpers.page import DRAFT, clipboard, gap_button, go_to_gap, mark, search
+from helpers.page import DRAFT, clipboard, gap_button, go_to_gap, mark, requests_of, search
 
 pytestmark = pytest.mark.integration
 expect = pytest.importorskip(
@@ -85,3 +85,21 @@ def test_a_long_text_is_no_link_and_a_long_link_no_text(page: Any, endpoint: Run
     expect(text).to_have_value("")
     page.goto(f"{endpoint.url}/#text=%20&gap=x")
     expect(text).to_have_value("")
+
+
+def test_beside_a_list_that_is_shown_the_text_of_a_link_is_not_sent_either(page: Any) -> None:
+    text = page.get_by_label("Your text")
+    text.fill(DRAFT)
+    gap_button(page, 2).click()
+    link = copied_link(page)
+    search(page, "We parse trees [CIT].")
+    sent = requests_of(page)
+    page.goto(link)
+    page.get_by_role("button", name="Put the link's text in its place").click()
+    expect(text).to_have_value(DRAFT)
+    expect(gap_button(page, 2)).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#cards li")).to_have_count(0)
+    page.wait_for_timeout(300)
+    assert sent == [], "nothing is asked before its reader presses Find papers"
+    page.get_by_role("button", name="Find papers").click()
+    expect(page.locator("#summary")).to_contain_text("for gap 2 of 2")
