@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cocite.errors import InputError, NotFoundError
+from cocite.errors import BusyError, InputError, NotFoundError
 from cocite.locks import locked
 from cocite.manifests import MANIFEST
 from cocite_jobs.storage.cache import cache_folder, copies_of, fetch_local
@@ -66,6 +66,7 @@ def uploaded(uri: str, *, replace: bool | None = None) -> Iterator[Path]:
 
     Raises:
         InputError: something is there that may not be replaced.
+        BusyError: another process has made a version of the same index meanwhile.
     """
     location = Location.of(uri)
     if location.files is not None and "/" not in location.path:
@@ -81,11 +82,16 @@ def uploaded(uri: str, *, replace: bool | None = None) -> Iterator[Path]:
         )
     with tempfile.TemporaryDirectory(prefix="cocite-upload-") as temporary:
         path = Path(temporary, location.name)
-        if CURRENT in names:  # the next version is made beside the current one
+        current = location.read(CURRENT) if CURRENT in names else None
+        if current is not None:  # the next version is made beside the current one
             shutil.copytree(_index_copy(location, None), path, symlinks=True)
+        copied = _versions_in(path)
         yield path
         for written in sorted(Path(temporary).iterdir()):
-            _upload(written, location.parent / written.name)
+            if written == path and (path / CURRENT).is_file():
+                _upload_index(path, location, copied, current)
+            else:
+                _upload(written, location.parent / written.name)
 
 
 def _copy_of(location: Location, names: Collection[str]) -> Path:
@@ -118,6 +124,9 @@ def _index_copy(location: Location, shards: Collection[int] | None) -> Path:
     remote, local = location / VERSIONS / version, root / VERSIONS / version
     with locked(root.with_suffix(".lock"), wait=True):
         names = list(remote.files_below())
+        if local.is_dir() and remote.read(MANIFEST) != _manifest_of(local):
+            # The index was removed and built again: its versions are numbered from the beginning.
+            shutil.rmtree(local)
         if not local.is_dir():
             _download(remote, local, [name for name in names if not name.startswith(f"{SHARDS}/")])
         numbers = {name.split("/")[1] for name in names if name.startswith(f"{SHARDS}/")}
@@ -130,6 +139,44 @@ def _index_copy(location: Location, shards: Collection[int] | None) -> Path:
     return root
 
 
+def _manifest_of(version: Path) -> bytes | None:
+    """The text of the manifest of a version's copy."""
+    path = version / MANIFEST
+    return path.read_bytes() if path.is_file() else None
+
+
+def _versions_in(index: Path) -> set[str]:
+    """Names of the versions in an index folder; none where there is none."""
+    folder = index / VERSIONS
+    return {path.name for path in folder.iterdir() if path.name.isdigit()} if folder.is_dir() else set()
+
+
+def _upload_index(path: Path, location: Location, copied: set[str], current: bytes | None) -> None:
+    """Copy the new versions of an index to a location, and then the file that names the current one.
+
+    Args:
+        path: the index folder.
+        location: its place.
+        copied: versions in the folder that were copied from there.
+        current: what named the current version there when they were copied; None: nothing did.
+
+    Raises:
+        BusyError: another process has made a version meanwhile, of the same number.
+    """
+    if location.read(CURRENT) != current:
+        raise BusyError(
+            "another process has made another version current meanwhile, so nothing was uploaded",
+            where=location.uri,
+            hint="run the same command again",
+        )
+    for version in sorted(_versions_in(path) - copied):
+        to = location / VERSIONS / version
+        # What has this number and is not current may be of an upload that was ended, or of a version that was left.
+        to.clear()
+        upload_tree(path / VERSIONS / version, to)
+    location.write(CURRENT, (path / CURRENT).read_text(encoding="utf-8"))
+
+
 def _upload(path: Path, location: Location) -> None:
     """Copy a file or folder to a location, what makes it complete last."""
     if path.is_file():
@@ -139,12 +186,6 @@ def _upload(path: Path, location: Location) -> None:
         location.parent.write(_mark(location), "")
         location.put(path)
         location.parent.remove(_mark(location))
-    elif (path / CURRENT).is_file():
-        there = set((location / VERSIONS).names())
-        for version in sorted((path / VERSIONS).iterdir()):
-            if version.name not in there or MANIFEST not in (location / VERSIONS / version.name).names():
-                upload_tree(version, location / VERSIONS / version.name)
-        location.write(CURRENT, (path / CURRENT).read_text(encoding="utf-8"))
     elif path.is_dir():
         upload_tree(path, location)
 

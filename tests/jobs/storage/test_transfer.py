@@ -10,11 +10,12 @@ from helpers.object_stores import everywhere
 from helpers.synthetic import SyntheticCorpora
 
 from cocite.artifacts import verify
-from cocite.errors import InputError, NotFoundError
+from cocite.errors import BusyError, InputError, NotFoundError
 from cocite.manifests import MANIFEST
 from cocite.retrieval.index.opening import open_index
 from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.retrieval.index.versions import current_text
 from cocite_jobs.storage.cache import source_of
 from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.transfer import fetch, uploaded
@@ -112,3 +113,46 @@ def test_shards_of_an_index_are_copied_one_by_one(remote: str, synthetic: Synthe
     assert fetch(f"{remote}/index", shards=(1,)).is_dir()
     assert [path.name for path in shards.iterdir()] == ["0001"]
     assert open_index(fetch(f"{remote}/index")).version == "000001"
+
+
+@everywhere
+def test_an_index_that_was_built_anew_replaces_the_copy_of_the_one_before(
+    remote: str, synthetic: SyntheticCorpora
+) -> None:
+    for papers in (60, 40):
+        Location.of(f"{remote}/index").clear()
+        with uploaded(f"{remote}/index") as path:
+            ShardedIndex.create(synthetic(papers, seed=11), path, shards=2)
+        index = open_index(fetch(f"{remote}/index"))
+        assert (index.version, len(index)) == ("000001", papers)
+
+
+@everywhere
+def test_of_two_commands_that_make_a_version_the_second_is_told(
+    remote: str, synthetic: SyntheticCorpora
+) -> None:
+    uri = f"{remote}/index"
+    for first in (True, False):
+        with (
+            pytest.raises(BusyError, match="has made another version current meanwhile"),
+            uploaded(uri) as slow,
+        ):
+            with uploaded(uri) as quick:
+                IndexSnapshot.create(synthetic(60, seed=11), quick)
+            IndexSnapshot.create(synthetic(40, seed=11), slow)
+        assert len(open_index(fetch(uri))) == 60, first
+
+
+@everywhere
+def test_a_version_that_is_not_current_gives_its_number_to_the_next(
+    remote: str, synthetic: SyntheticCorpora, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uri = f"{remote}/index"
+    for papers in (60, 50):
+        with uploaded(uri) as path:
+            IndexSnapshot.create(synthetic(papers, seed=11), path)
+    Location.of(uri).write("CURRENT", current_text("000001"))
+    monkeypatch.setenv("COCITE_CACHE", str(tmp_path / "of-another-machine"))
+    with uploaded(uri) as path:
+        IndexSnapshot.create(synthetic(40, seed=11), path)
+    assert len(open_index(fetch(uri))) == 40
