@@ -227,12 +227,13 @@ class _Embedding:
         """Make the blocks that are missing, and seal the artifact."""
         began, to = time.perf_counter(), self.blocks.to
         with output_lock(self.root, f"{self.blocks.encoder}.embedding"):
+            self.check_destination()  # another process may have ended meanwhile
             sealed = self._sealed() if MANIFEST in to.names() else None
             if sealed is not None:
                 advance(self.papers)
                 return self._embedded(sealed["meta"], sealed["files"], [], began)
             finished = self.finished
-            before = finished.read()
+            before = self._recorded()
             if not before:  # what is there belongs to another corpus or encoder
                 to.clear()
                 finished.folder.clear()
@@ -253,6 +254,17 @@ class _Embedding:
                 effort for part, effort in zip(self.parts, efforts, strict=True) if part.name not in before
             ]
             return self._embedded(meta, files, fresh, began)
+
+    def _recorded(self) -> dict[str, Result]:
+        """The results of the finished blocks; the records of those whose files are gone are removed."""
+        finished, there = self.finished, self.blocks.to.files_below()
+        found = finished.read()
+        for name, result in list(found.items()):
+            size, _ = there.get(result["file"], (-1, 0))
+            if size != result["entry"]["bytes"]:
+                finished.folder.remove(f"{name}.json")
+                del found[name]
+        return found
 
     def _embedded(
         self, meta: dict[str, Any], files: dict[str, Any], efforts: list[Effort], began: float

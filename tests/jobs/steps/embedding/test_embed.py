@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from cocite.errors import BusyError, InputError, NotFoundError
 from cocite.manifests import MANIFEST
 from cocite.pipeline.components import load_encoder
 from cocite.retrieval.index.documents import encode
-from cocite.retrieval.stored_vectors import StoredVectors
+from cocite.retrieval.stored_vectors import StoredVectors, block_name
 from cocite_jobs.steps.embedding import embed as module
 from cocite_jobs.steps.embedding.blocks import Blocks
 from cocite_jobs.steps.embedding.embed import choose_encoders, embed_corpus
@@ -134,6 +135,48 @@ def test_blocks_of_another_model_are_made_again(corpus: Corpus, model: Path, tmp
     records.write("000000.json", '{"key": "other", "result": {}}')
     embed_corpus(corpus.path, model, to, names=["nnselect"])
     assert contents(to) == contents(tmp_path / "whole")
+
+
+def test_blocks_whose_files_are_gone_are_made_again(
+    corpus: Corpus, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embed_corpus(corpus.path, model, tmp_path / "whole", names=["nnselect"])
+    to = tmp_path / "v"
+
+    def fail(self: Blocks, *arguments: object) -> dict[str, object]:
+        part = arguments[-1]
+        assert isinstance(part, Part)
+        if part.arguments[0] == 3:
+            raise InputError("has no vector", hint="take another")
+        return make(self, *arguments)
+
+    make = Blocks._make
+    for gone in ([block_name(1)], [block_name(number) for number in range(3)]):
+        with monkeypatch.context() as stopped, pytest.raises(InputError, match="has no vector"):
+            stopped.setattr(Blocks, "_make", fail)
+            embed_corpus(corpus.path, model, to, names=["nnselect"])
+        for name in gone:
+            (to / "nnselect" / name).unlink()
+        [entry] = embed_corpus(corpus.path, model, to, names=["nnselect"])
+        assert entry.effort.papers == len(corpus) - (3 - len(gone)) * SIZE
+        assert contents(to) == contents(tmp_path / "whole")
+        shutil.rmtree(to)
+
+
+def test_vectors_that_another_process_has_finished_meanwhile_stay(
+    corpus: Corpus, model: Path, tmp_path: Path
+) -> None:
+    to = tmp_path / "v"
+    finished: list[dict[str, bytes]] = []
+
+    def finish_the_others(_: int) -> None:
+        if not finished:
+            embed_corpus(corpus.path, model, to, names=["hatten"], dtype="float16")
+            finished.append(contents(to / "hatten"))
+
+    with pytest.raises(InputError, match="hatten: is another artifact, or holds vectors of another corpus"):
+        embed_corpus(corpus.path, model, to, advance=finish_the_others)
+    assert contents(to / "hatten") == finished[0]
 
 
 def test_everything_may_lie_elsewhere(corpus: Corpus, model: Path, tmp_path: Path, remote: str) -> None:
