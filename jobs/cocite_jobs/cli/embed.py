@@ -62,11 +62,11 @@ def embed(
     """
     from cocite.corpus.store import Corpus
     from cocite_jobs.steps.embedding.embed import choose_encoders, embed_corpus
-    from cocite_jobs.storage.cache import fetch_local
+    from cocite_jobs.storage.cache import fetch_bodiless, fetch_local
 
     who = workers_of(on, address, workers, cpus, gpus, accelerator=accelerator, wait=wait)
     names = choose_encoders(fetch_local(model), encoder or [])
-    total = len(Corpus.open(fetch_local(corpus))) * len(names)
+    total = len(Corpus.open(fetch_bodiless(corpus))) * len(names)
     with progress_bar("encoding papers", total=total) as advance:
         found = embed_corpus(corpus, model, to, names=names, dtype=dtype, workers=who, advance=advance)
     if as_json:

@@ -10,6 +10,9 @@ from helpers.command_line import call
 from helpers.untrained_encoders import untrained_encoders
 
 from cocite.corpus.starter import starter_corpus
+from cocite.corpus.store import BODY_FILES
+from cocite_jobs.storage.cache import cache_folder
+from cocite_jobs.storage.location import Location
 
 
 def test_vectors_are_made_and_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str], remote: str) -> None:
@@ -32,3 +35,14 @@ def test_vectors_are_made_and_taken(tmp_path: Path, capsys: pytest.CaptureFixtur
         code, out, err = call(capsys, *build)
         assert code == 0, err
         assert "vectors: nnselect flat" in out
+
+
+def test_body_sentences_that_no_encoder_reads_are_not_copied(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], remote: str
+) -> None:
+    corpus = starter_corpus()
+    Location.of(f"{remote}/corpus").put(corpus.path)
+    model = untrained_encoders(corpus, tmp_path / "model")
+    code, _, err = call(capsys, "embed", f"{remote}/corpus", "--model", model, "--to", tmp_path / "v")
+    assert code == 0, err
+    assert not [path for name in BODY_FILES for path in cache_folder().rglob(name)]
