@@ -204,5 +204,7 @@ def _key(work: MineBlocks) -> str:
         "encoder": work.encoder_id,
     }
     if work.settings.index is not None:
-        inputs["version"] = VersionedFolder(fetch_seen_index(work.settings.index)).current()
+        versions = VersionedFolder(fetch_seen_index(work.settings.index))
+        # Not its name alone: an index that was removed and built again has a first version, too.
+        inputs["version"] = read_manifest(versions.folder(versions.current()), kind=INDEX_KIND).digest
     return json.dumps(inputs, sort_keys=True)

@@ -20,6 +20,7 @@ from cocite.pipeline import candidate_mining
 from cocite.pipeline.candidate_files import prepare
 from cocite.pipeline.candidate_mining import MiningPlan
 from cocite.pipeline.components import load_encoders
+from cocite.retrieval.engines.bm25_fields import Bm25Fields
 from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.training.candidates import CandidateSettings
@@ -200,6 +201,22 @@ def test_blocks_of_other_settings_are_made_again_and_damaged_ones_refused(
     assert mine(settings, corpus, model, advance=told.append)
     assert told == [4, 110]
     assert contents(model / "candidates") == contents(whole)
+
+
+def test_blocks_of_an_index_that_was_built_anew_are_made_again(
+    corpus: Corpus, settings: CandidateSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, index = tmp_path / "model", tmp_path / "index"
+    settings = settings.model_copy(update={"index": str(index)})
+    for bm25 in (Bm25Fields(), Bm25Fields.parse({}, overrides=["text.k1=0"])):
+        shutil.rmtree(index, ignore_errors=True)
+        IndexSnapshot.create(corpus, index, bm25=bm25)  # both times as version 000001
+        with monkeypatch.context() as before_joining, pytest.raises(InputError, match="stopped"):
+            before_joining.setattr(module, "read_array", stop)
+            mine(settings, corpus, model)
+    prepare(settings, corpus, tmp_path / "whole")
+    assert mine(settings, corpus, model)
+    assert contents(model / "candidates") == contents(tmp_path / "whole")
 
 
 def test_one_command_at_a_time_mines(corpus: Corpus, settings: CandidateSettings, tmp_path: Path) -> None:
