@@ -68,12 +68,17 @@ def source_of(copy: Path) -> str | None:
     except (ValueError, FileNotFoundError):
         return None
     # A folder named by the state or the manifest's digest of what was copied stands between the two.
-    if inner and re.fullmatch("[0-9a-f]{16}", inner[0]):
+    if inner and _is_digest(inner[0]):
         inner = inner[1:]
     location = Location.of(uri)
     for name in inner:
         location /= name
     return location.uri
+
+
+def _is_digest(name: str) -> bool:
+    """Whether a folder of the copies is named by the state or the manifest's digest of what was copied."""
+    return re.fullmatch("[0-9a-f]{16}", name) is not None
 
 
 def _source_file(folder: Path) -> Path:
@@ -104,9 +109,12 @@ def fetch_local(source: str | Path) -> Path:
     with locked(folder.with_suffix(".lock"), wait=True):
         if MANIFEST in names:
             return _copy_artifact(location, folder / _folder_name(location.read(MANIFEST) or b""))
-        for name in names:
-            if not name.startswith(".") and MANIFEST in (location / name).names():
-                _copy_artifact(location / name, folder / name)
+        there = [name for name in names if name[0] != "." and MANIFEST in (location / name).names()]
+        for name in there:
+            _copy_artifact(location / name, folder / name)
+        for copy in folder.iterdir():  # what was removed there is no longer of the folder here
+            if copy.name not in there and not _is_digest(copy.name) and (copy / MANIFEST).is_file():
+                shutil.rmtree(copy)
     return folder
 
 

@@ -139,3 +139,19 @@ def test_what_is_no_corpus_or_damaged_is_not_copied_without_bodies(remote: str, 
     with pytest.raises(IntegrityError, match=r"papers\.arrow: damaged"):
         fetch_bodiless(f"{remote}/corpus")
     assert not list((tmp_path / "cache").rglob(MANIFEST))
+
+
+@everywhere
+def test_what_was_removed_from_a_remote_model_folder_is_not_read_from_its_copy(
+    remote: str, tmp_path: Path
+) -> None:
+    for name in ("one", "two"):
+        Location.of(f"{remote}/{name}").put(write_artifact(tmp_path / "made", name))
+    Location.of(remote).put(write_artifact(tmp_path / "made", "one"))  # an artifact itself, for a while
+    whole = fetch_local(remote)
+    Location.of(remote).clear()
+    for name in ("one", "two"):
+        Location.of(f"{remote}/{name}").put(write_artifact(tmp_path / "made", name))
+    assert {"one", "two"} <= {path.name for path in fetch_local(remote).iterdir()}
+    Location.of(f"{remote}/two").clear()
+    assert sorted(path.name for path in fetch_local(remote).iterdir()) == sorted([whole.name, "one"])
