@@ -268,6 +268,9 @@ class Location:
             shutil.copyfile(Path(self.path, name), folder / name)
             return
         with (
+            writing_to(
+                folder, hint="free some space there"
+            ),  # else it would be an error of the other file system
             self.files.open_input_stream(f"{self.path}/{name}") as source,
             (folder / name).open("wb") as file,
         ):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import resource
 import signal
 import threading
 import time
@@ -20,7 +21,7 @@ from pyarrow import ArrowInvalid
 
 from cocite.artifacts import verify
 from cocite.corpus.store import Corpus
-from cocite.errors import CociteError, InputError, IntegrityError, NotFoundError
+from cocite.errors import CociteError, InputError, IntegrityError, NotFoundError, WriteError
 from cocite_jobs.storage.cache import fetch_local
 from cocite_jobs.storage.location import Location, translate_errors
 
@@ -199,6 +200,18 @@ def test_errors_of_a_remote_file_system_name_its_uri() -> None:
         raise ArrowInvalid("google::cloud::Status(no project error_info={reason=INVALID_ARGUMENT})")
     with pytest.raises(FileNotFoundError, match="a"), translate_errors("s3://bucket"):
         raise FileNotFoundError(errno.ENOENT, "none", "a")
+
+
+@everywhere
+def test_a_full_disk_is_not_told_as_an_error_of_the_other_file_system(remote: str, tmp_path: Path) -> None:
+    Location.of(remote).write("large", bytes(1 << 20))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with pytest.raises(WriteError, match=r"copy: the file would be larger .* \(free some space there\)"):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 19, limits[1]))
+        try:
+            Location.of(remote).download(tmp_path / "copy", ["large"])
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def test_the_query_of_a_uri_stays_behind_the_path() -> None:
