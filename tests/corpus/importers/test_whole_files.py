@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cocite.corpus.importers import open_source
 from cocite.corpus.importers.whole_files import WholeFiles
 from cocite.corpus.records import Malformed, PaperRecord, Record
 from cocite.errors import InputError
@@ -48,3 +49,24 @@ def test_the_id_is_the_name_within_the_folder(tmp_path: Path) -> None:
     assert Titles(tmp_path).id_of(file, suffixes) == "in/A"
     assert Titles(file).id_of(file, suffixes) == "A"
     assert Titles(file).id_of(file, suffixes[::-1]) == "A.TITLES"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text"),
+    [
+        ("bib", "@article{key, title = {On BERT}}"),
+        ("ris", "TY  - JOUR\nID  - key\nTI  - On BERT\nER  - \n"),
+        ("csv", "id,title\nkey,On BERT\n"),
+    ],
+)
+def test_a_record_is_named_by_the_path_within_the_folder(tmp_path: Path, suffix: str, text: str) -> None:
+    for year in ("2019", "2020"):
+        (tmp_path / year).mkdir()
+        (tmp_path / year / f"papers.{suffix}").write_text(text)
+    source = open_source(tmp_path)
+    assert [source.position.file for record in source if isinstance(record, PaperRecord)] == [
+        f"2019/papers.{suffix}",
+        f"2020/papers.{suffix}",
+    ]
+    alone = open_source(tmp_path / "2019" / f"papers.{suffix}")
+    assert [alone.position.file for _ in alone] == [f"papers.{suffix}"]

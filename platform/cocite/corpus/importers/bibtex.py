@@ -53,7 +53,7 @@ class BibTeX(WholeFiles):
 
         parents = _parents(lambda: (text for _, _, text in _blocks(file)))
         parser = EntryParser()
-        self.position.file = file.name
+        self.name_file(file)
         before = self.done
         for bytes_read, first, text in _blocks(file):
             self.done = before + bytes_read

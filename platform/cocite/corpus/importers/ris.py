@@ -49,7 +49,7 @@ class RIS(WholeFiles):
 
     def read(self, file: Path) -> Iterator[Record]:
         """The records of one file."""
-        self.position.file = file.name
+        self.name_file(file)
         before = self.done
         with InputFile(file) as stream:
             lines: list[str] = []
