@@ -95,9 +95,24 @@ def test_without_new_papers_there_are_no_entries() -> None:
     assert (done.texts[""], done.bibliography) == ("A [@{a b}].", "")
 
 
+def test_a_difference_has_the_lines_of_patch() -> None:
+    before = "A page.\fThe next [CIT].\nThe end"
+    done = Completion({"a.tex": before}, {"a.tex": before.replace("[CIT]", r"\cite{lee}")}, "", "", False, ())
+    assert done.diff().split("\n")[3:] == [
+        "-A page.\fThe next [CIT].",
+        "+A page.\fThe next \\cite{lee}.",
+        " The end",
+        r"\ No newline at end of file",
+        "",
+    ]
+
+
 def test_the_difference() -> None:
     done = completed("One.\n\nTrees [CIT]", "text", [BLEU])
-    assert done.diff().splitlines()[-2:] == ["-Trees [CIT]", "+Trees [@papineni2002bleu]"]
+    assert [line for line in done.diff().splitlines()[2:] if line[0] in "+-"] == [
+        "-Trees [CIT]",
+        "+Trees [@papineni2002bleu]",
+    ]
 
 
 def test_a_draft_without_text_files_has_no_keys() -> None:

@@ -77,6 +77,14 @@ def test_in_place_only_what_changes_is_written(project: Path) -> None:
     assert (project.parent / "sub" / "more.tex").read_text() == "Trees \\cite{papineni2002bleu}.\n"
 
 
+def test_entries_that_the_draft_cites_are_not_to_be_removed(project: Path) -> None:
+    write_completion(filled(project, [ATTENTION, BLEU]), project, in_place=True)
+    with pytest.raises(
+        InputError, match=r"paper-cited\.bib: is there already.* \(the draft cites papers"
+    ):
+        check_destination(project, open_draft(project), copies=False)
+
+
 @pytest.mark.parametrize("in_place", [False, True])
 def test_a_docx_is_written_as_it_is_given(tmp_path: Path, in_place: bool) -> None:
     path = tmp_path / "a.docx"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from cocite.drafts.draft import Draft, Gap
 from cocite.drafts.gaps import filled_command
 from cocite.errors import InputError
 
+NO_END = "\\ No newline at end of file\n"
+"""What follows a last line without an end in a diff."""
 SUFFIX = "-cited"
 """What the names of written files end with, before their extension."""
 _PANDOC_KEY = re.compile(r"\w+(?:[:.#$%&+?<>~/-]\w+)*")
@@ -55,10 +58,10 @@ class Completion:
         """A unified diff of all files that change."""
         lines: list[str] = []
         for name, text in self.texts.items():
-            old = self.sources[name].splitlines(keepends=True)
-            lines += difflib.unified_diff(old, text.splitlines(keepends=True), name, name)
-        # A last line without an end would run into the next file's.
-        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+            # Lines end at newlines alone, as patch has them, and not at form feeds.
+            old, new = (list(io.StringIO(one, newline="\n")) for one in (self.sources[name], text))
+            lines += difflib.unified_diff(old, new, name, name)
+        return "".join(line if line.endswith("\n") else f"{line}\n{NO_END}" for line in lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,11 @@ from types import MappingProxyType
 
 from cocite.atomic_files import replace_file, replace_files
 from cocite.drafts.archives import repacked, unpacked
-from cocite.drafts.completion import SUFFIX, Completion, bib_name, check_kind
+from cocite.drafts.completion import NO_END, SUFFIX, Completion, bib_name, check_kind
 from cocite.drafts.latex_source import as_written
 from cocite.drafts.reading import ARCHIVE, OpenedDraft
 from cocite.errors import InputError
 
-_NO_END = b"\\ No newline at end of file\n"
 _UNQUOTED = frozenset('\t\n\r"\\')
 """Characters in the name of a file for which ``patch`` and git have forms that differ."""
 
@@ -36,11 +35,15 @@ def check_destination(path: Path, opened: OpenedDraft, *, copies: bool) -> None:
     if not is_word:
         check_kind(draft, draft.file)
     copy = _copy_of(path, len(draft.sources))
+    named = not is_word and bib_name(draft) in dict(opened.bibliographies()[0])
+    rename = "the draft cites papers of it: rename it, and its name in the draft"
     if path.suffix.lower() == ARCHIVE:
         bib = posixpath.join(opened.folder, bib_name(draft))
         if bib in unpacked(path.read_bytes(), path.name):
             raise InputError(
-                f"holds {bib!r} already, from an earlier --write", where=str(path), hint="remove it there"
+                f"holds {bib!r} already, from an earlier --write",
+                where=str(path),
+                hint=rename if named else "remove it there",
             )
     beside = [] if is_word or path.suffix.lower() == ARCHIVE else [path.with_name(bib_name(draft))]
     destinations = [*beside, copy] if copies else beside
@@ -49,7 +52,7 @@ def check_destination(path: Path, opened: OpenedDraft, *, copies: bool) -> None:
             raise InputError(
                 "is there already, from an earlier --write",
                 where=str(destination),
-                hint="remove or rename it",
+                hint=rename if named and destination in beside else "remove or rename it",
             )
 
 
@@ -137,7 +140,7 @@ def patch_of(done: Completion, path: Path, folder: str = "") -> bytes:
             old,
             f"b/{name}{end}".encode(),
         )
-        parts += [line if line.endswith(b"\n") else line + b"\n" + _NO_END for line in lines]
+        parts += [line if line.endswith(b"\n") else line + b"\n" + NO_END.encode() for line in lines]
     return b"".join(parts)
 
 
