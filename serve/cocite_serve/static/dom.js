@@ -51,14 +51,17 @@ export const firstWords = (text, most) => (text.length <= most ? text : `${text.
 export const lastWords = (text, most) => (text.length <= most ? text : `… ${text.slice(-most).replace(/^\S*\s/, "")}`);
 
 let toastTimer;
+const SHORTEST = 2_600; // milliseconds that a sentence is shown
+const BY_CHARACTER = 55; // so many of them take to read it
+const LONGEST = 20_000;
 
-/** Says a sentence for a moment, above everything. @param {string} text */
+/** Says a sentence, above everything, for as long as reading it takes. @param {string} text */
 export function toast(text) {
   const node = $("toast");
   node.textContent = text;
   node.classList.add("show");
   clearTimeout(toastTimer);
-  toastTimer = setTimeout(() => node.classList.remove("show"), 2600);
+  toastTimer = setTimeout(() => node.classList.remove("show"), Math.min(LONGEST, Math.max(SHORTEST, BY_CHARACTER * text.length)));
 }
 
 /** Lets the browser save a file. @param {string} name @param {string | Uint8Array} content @param {string} type */

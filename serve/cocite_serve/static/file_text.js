@@ -11,12 +11,19 @@ export const draftName = (text) => (LATEX.test(text) ? "draft.tex" : "draft.md")
 /** A sentence of the server about a file that was sent, as the page says it. @param {string} sentence @param {string} name */
 export const aboutFile = (sentence, name) => sentence.replace(/^files(?:\.0\.name)?: /, "").replace(`${name}: `, `The file ${name} `);
 
-/** A file as text: UTF-8, else as Windows writes it. @param {File} file @throws {Error} It is none. @returns {Promise<string>} */
+/** The encoding that the first bytes of a file name; "": none. @param {Uint8Array} bytes */
+function marked(bytes) {
+  const [first, second] = bytes;
+  if (first === 0xff && second === 0xfe) return "utf-16le";
+  return first === 0xfe && second === 0xff ? "utf-16be" : "";
+}
+
+/** A file as text: UTF-16 with its mark, UTF-8, else as Windows writes it. @param {File} file @throws {Error} It is none. @returns {Promise<string>} */
 export async function decoded(file) {
-  const bytes = await file.arrayBuffer();
+  const bytes = new Uint8Array(await file.arrayBuffer());
   let text;
   try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    text = new TextDecoder(marked(bytes) || "utf-8", { fatal: true }).decode(bytes);
   } catch {
     text = new TextDecoder("windows-1252").decode(bytes);
   }
