@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation.hits import Hits
 from cocite_jobs.tables import cocitation_controls
-from cocite_jobs.tables.cocitation_controls import CONTROLS, train_controls
+from cocite_jobs.tables.cocitation_controls import CONTROLS, control_folder, train_controls
 from cocite_jobs.training.recipes import load_recipe
 
 TINY = ["texts.sentence_tokens=24", "model.sentence_tokens=24", "model.hidden=24", "model.heads=2"]
@@ -87,6 +88,19 @@ def test_controls_are_trained_once_with_each_seed_and_measured(
         train_controls(
             cited_together, model, rows=["words only"], seeds=[0], overrides=[*TINY, "bag_epochs=1"]
         )
+
+
+def test_a_pretraining_of_other_settings_is_refused(
+    cited_together: Corpus, model: Path, tmp_path: Path
+) -> None:
+    save = tmp_path / "model"
+    shutil.copytree(model / "masked-lm", save / "masked-lm")
+    row = "hierarchy, pretrained"
+    train_controls(cited_together, save, rows=[row], seeds=[0], overrides=TINY)
+    # As after a stop between the two trainings.
+    shutil.rmtree(control_folder(save, row, 0) / "mp-bert4cr")
+    with pytest.raises(InputError, match="was trained with other settings"):
+        train_controls(cited_together, save, rows=[row], seeds=[0], overrides=[*TINY, "training.steps=3"])
 
 
 def test_rows_and_seeds_that_are_none_are_refused(cited_together: Corpus, tmp_path: Path) -> None:
