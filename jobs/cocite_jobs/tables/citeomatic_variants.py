@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from cocite.corpus.store import Corpus
+from cocite.hard_links import link_artifact
 from cocite.manifests import read_manifest
 from cocite.progress_bars import ProgressBars
+from cocite_jobs.tables.same_recipe import require_copy, require_same
 
 ABLATIONS = "ablations"
 """Folder of a model folder that holds its variants, each a model folder of its own."""
@@ -118,18 +119,25 @@ class CiteomaticVariants:
             rank: changes more of NNRank's recipe.
         """
         folder = self.model / ABLATIONS / name
-        if not (folder / "nnselect").is_dir():
-            if select is None:
+        before, after = folder / "nnselect", folder / "nnrank"
+        if select is None:
+            if not before.is_dir():
                 folder.mkdir(parents=True, exist_ok=True)
-                shutil.copytree(self.model / "nnselect", folder / "nnselect")
-            else:
-                self._train(f"training {name}: NNSelect", select(self._nnselect_recipe()), folder)
-        if not (folder / "nnrank").is_dir():
-            recipe = self._nnrank_recipe()
-            recipe = recipe.model_copy(update={"model": recipe.model.model_copy(update=changes)})
-            recipe = recipe if rank is None else rank(recipe)
-            self._train(f"training {name}: NNRank", recipe, folder)
+                link_artifact(self.model / "nnselect", folder)
+            require_copy(before, self.model / "nnselect")
+        else:
+            self._make(f"training {name}: NNSelect", select(self._nnselect_recipe()), before)
+        recipe = self._nnrank_recipe()
+        recipe = recipe.model_copy(update={"model": recipe.model.model_copy(update=changes)})
+        self._make(f"training {name}: NNRank", recipe if rank is None else rank(recipe), after)
         return folder
+
+    def _make(self, description: str, recipe: Any, artifact: Path) -> None:
+        """Train a part of a variant, unless it is there, of the same recipe."""
+        if artifact.is_dir():
+            require_same(artifact, recipe)
+        else:
+            self._train(description, recipe, artifact.parent)
 
     def _train(self, description: str, recipe: Any, folder: Path) -> None:
         """Train a variant in this process, wherever the model was trained, or resume a training that was stopped."""

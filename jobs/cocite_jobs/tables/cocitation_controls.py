@@ -24,6 +24,7 @@ from cocite_jobs.tables.cocitation import known_history
 from cocite_jobs.tables.cocitation_systems import DEFAULT_ENCODER, CocitationSystems, ModelFolder
 from cocite_jobs.tables.cocitation_variants import FOLDER as VARIANTS_FOLDER
 from cocite_jobs.tables.cocitation_variants import WORDS_ONLY, link_inputs, link_part, train_missing
+from cocite_jobs.tables.same_recipe import require_same
 from cocite_jobs.training.recipes import load_recipe
 from cocite_jobs.training.types import LaunchOptions
 
@@ -155,13 +156,13 @@ def train_controls(
                 begin = f"pretrained={first.kind}"
                 recipe = load_recipe(control.recipe, [*seeded, *control.overrides, begin])
             if (folder / recipe.kind).is_dir():
-                _require_same(folder / recipe.kind, recipe)
+                require_same(folder / recipe.kind, recipe)
                 continue
             _trunk(recipe, corpus, model, folder, options, bars)
             link_inputs(recipe, corpus, _trained_beside(model), folder)
             if first is not None and (folder / first.kind).is_dir():
                 # What a stop left: the row's own manifest would not tell that it began with other weights.
-                _require_same(folder / first.kind, first)
+                require_same(folder / first.kind, first)
             elif first is not None:
                 link_inputs(first, corpus, _trained_beside(model), folder)
                 train_missing(first, corpus, folder, options, bars, f"{name}, seed {seed}: pretraining")
@@ -182,17 +183,6 @@ def control_folder(model: Path, name: str, seed: int) -> Path:
 def _trained_beside(model: Path) -> list[Path]:
     """The model folders of controls and of Table 4's variants that a model folder holds."""
     return [folder for part in (FOLDER, VARIANTS_FOLDER) for folder in sorted((model / part).glob("*"))]
-
-
-def _require_same(artifact: Path, recipe: Any) -> None:
-    """Refuse an artifact of another recipe, which would stand in the table as if it were of this one."""
-    theirs = read_manifest(artifact).meta.get("recipe")
-    if theirs != recipe.model_dump(mode="json"):
-        raise InputError(
-            "was trained with other settings than these",
-            where=str(artifact),
-            hint="remove it, or give another --model",
-        )
 
 
 def _trunk(

@@ -15,6 +15,7 @@ from cocite.systems.mp_bert4cr.sentence_texts import KIND as TEXTS
 from cocite.systems.mp_bert4cr.token_vectors import KIND as WORDS
 from cocite.training.input_artifacts import determining_settings
 from cocite_jobs.tables.cocitation_systems import ModelFolder
+from cocite_jobs.tables.same_recipe import require_same
 from cocite_jobs.training.inputs import needed_inputs
 from cocite_jobs.training.progress import progress_on_bars
 from cocite_jobs.training.recipes import load_recipe
@@ -96,8 +97,11 @@ def train_variants(
         folder = folders[name]
         settings: Any = load_recipe(recipe, [*overrides, *begin, *changes[name]])
         if (folder / settings.kind).is_dir():
+            require_same(folder / settings.kind, settings)
             continue
-        if first and not (model / first.kind).is_dir():
+        if first and (model / first.kind).is_dir():
+            require_same(model / first.kind, first)
+        elif first:
             train_missing(first, corpus, model, options, bars, first.kind)
         for part in parts:
             link_part(part, [model, *folders.values()], folder)
