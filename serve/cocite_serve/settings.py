@@ -81,7 +81,7 @@ class Limits(Settings):
     rerank: CandidatesOrNone = 200
     """Candidates that one request may have read by the cross-encoder."""
     exclude: CandidatesOrNone = 500
-    """Ids, or authors, that one request may exclude."""
+    """Ids, or authors, that one request may exclude, or citation keys that it may call taken."""
     have: CandidatesOrNone = 2_000
     """Papers that one request may name as its author's own."""
     seeds: int = Field(default=MOST, ge=0, le=MOST)

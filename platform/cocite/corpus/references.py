@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,14 +32,15 @@ class ReferenceForm:
     suffix: str
     write: Callable[[Sequence[PaperRecord], Sequence[str]], str]
 
-    def text(self, papers: Sequence[PaperRecord], keys_as: str = "cocite") -> str:
+    def text(self, papers: Sequence[PaperRecord], keys_as: str = "cocite", taken: Iterable[str] = ()) -> str:
         """The text of several papers; the key of each is the same in every form of references.
 
         Args:
             papers: to write.
             keys_as: form of the keys, see :func:`~cocite.corpus.bibtex.citation_keys`.
+            taken: keys that stand for other papers.
         """
-        return self.write(papers, citation_keys(papers, form=keys_as))
+        return self.write(papers, citation_keys(papers, taken, keys_as))
 
 
 FORMS = {

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from cocite.config import Settings
-from cocite_serve.http.query_fields import KEY_FORMS, STYLE_NAMES, KeyForm, StyleName
+from cocite_serve.http.query_fields import KEY_FORMS, STYLE_NAMES, TAKEN_KEYS, CiteKey, KeyForm, StyleName
 from cocite_serve.settings import Limits
 
 LIMITS = Limits()
@@ -142,6 +142,9 @@ class BibtexArguments(Settings):
         description="Ids of papers, as `recommend` gives them."
     )
     cite_keys: KeyForm = Field(default="cocite", description=f"Form of keys: {KEY_FORMS}")
+    taken: Annotated[list[CiteKey], Field(max_length=LIMITS.exclude)] = Field(
+        default=[], description=TAKEN_KEYS
+    )
     style: StyleName | None = Field(
         default=None,
         description=f"Style in which each reference is given as text, too: {STYLE_NAMES} Default: none.",

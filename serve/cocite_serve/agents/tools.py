@@ -218,14 +218,14 @@ class Tools:
         )
 
     def get_bibtex(self, asked: BibtexArguments) -> Bibliography:
-        """Papers as BibTeX, each once, with keys that differ.
+        """Papers as BibTeX, each once, with keys that differ, and differ from those that are taken.
 
         Raises:
             NotFoundError: the index lacks one of them.
         """
         ids = list(dict.fromkeys(asked.ids))
         records = self._papers.records(ids)
-        keys = bibtex.citation_keys(records, form=asked.cite_keys)
+        keys = bibtex.citation_keys(records, asked.taken, asked.cite_keys)
         made = [] if asked.style is None else ReferenceStyle.named(asked.style).references(records)
         return Bibliography(
             bibtex=bibtex.entries(records, keys),

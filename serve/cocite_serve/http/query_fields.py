@@ -62,6 +62,8 @@ KeyForm = Annotated[
     ),
 ]
 """A form of citation keys by its name, or a formula."""
+CiteKey = Annotated[str, StringConstraints(min_length=1, max_length=MAX_CHARS)]
+"""A key by which a draft cites a paper."""
 Milliseconds = Annotated[Whole, Field(ge=1, le=86_400_000)]
 Year = Annotated[Whole, Field(ge=1000, le=2999)]
 Text = Annotated[str, StringConstraints(strip_whitespace=True)]
@@ -77,6 +79,11 @@ KEY_FORMS = (
     "and texts in quotes, joined by `+`."
 )
 """The forms of citation keys, for the description of a field that chooses one."""
+TAKEN_KEYS = (
+    "Keys that stand for other papers, such as those by which a draft cites its own: no paper gets one of them, "
+    "whatever its capitals."
+)
+"""What a list of keys holds that no paper may get."""
 STYLE_NAMES = (
     f"{', '.join(SHORT_NAMES)}, or the name of another style in CSL's public repository, as "
     "`springer-lecture-notes-in-computer-science`."

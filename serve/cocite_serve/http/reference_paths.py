@@ -16,7 +16,7 @@ from cocite.drafts.reference_styles import ReferenceStyle
 from cocite.drafts.style_names import DEFAULT_STYLE
 from cocite.errors import InputError
 from cocite_serve.http.openapi import refusals
-from cocite_serve.http.query_fields import KEY_FORMS, STYLE_NAMES, KeyForm, StyleName
+from cocite_serve.http.query_fields import KEY_FORMS, STYLE_NAMES, TAKEN_KEYS, CiteKey, KeyForm, StyleName
 from cocite_serve.http.service import Service
 
 PLAIN = "text/plain"
@@ -40,9 +40,14 @@ def _add(router: APIRouter, service: Service, path: str, form: ReferenceForm) ->
         schema = {"type": "array", "items": {"type": "object"}}
     answer: dict[int | str, dict[str, Any]] = {200: {"content": {form.media_type: {"schema": schema}}}}
 
-    def written(ids: list[str], keys_as: str) -> Response:
+    most = service.settings.limits.exclude
+    taken_keys = Annotated[
+        list[CiteKey], Query(default_factory=list, max_length=most, description=TAKEN_KEYS)
+    ]
+
+    def written(ids: list[str], keys_as: str, taken: list[str]) -> Response:
         papers = service.current().papers.records(ids)
-        return Response(form.text(papers, keys_as), media_type=form.media_type)
+        return Response(form.text(papers, keys_as, taken), media_type=form.media_type)
 
     @router.get(
         f"/v1/{path}",
@@ -51,9 +56,9 @@ def _add(router: APIRouter, service: Service, path: str, form: ReferenceForm) ->
         response_class=Response,
         responses={**answer, **refusals(404, 422)},
     )
-    async def several(id: Ids, cite_keys: CiteKeys = "cocite") -> Response:
+    async def several(id: Ids, taken: taken_keys, cite_keys: CiteKeys = "cocite") -> Response:
         _check_count(service, id)
-        return written(id, cite_keys)
+        return written(id, cite_keys, taken)
 
     # Ids may hold slashes (a DOI, an address), hence `:path`.
     @router.get(
@@ -63,8 +68,8 @@ def _add(router: APIRouter, service: Service, path: str, form: ReferenceForm) ->
         response_class=Response,
         responses={**answer, **refusals(404, 422)},
     )
-    async def one(id: str, cite_keys: CiteKeys = "cocite") -> Response:
-        return written([id], cite_keys)
+    async def one(id: str, taken: taken_keys, cite_keys: CiteKeys = "cocite") -> Response:
+        return written([id], cite_keys, taken)
 
 
 def _add_formatted(router: APIRouter, service: Service) -> None:

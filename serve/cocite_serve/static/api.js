@@ -152,9 +152,10 @@ export async function examples() {
  * Papers as references; formatted ones have no keys.
  * @param {"bibtex" | "ris" | "csl-json" | "formatted"} form @param {string[]} ids
  * @param {"cocite" | "better-bibtex"} keys Form of their keys. @param {string} [style] Of formatted ones.
+ * @param {string[]} [taken] Keys that none of them may have.
  * @returns {Promise<string>}
  */
-export async function references(form, ids, keys, style) {
-  const how = style ? ["style", style] : ["cite_keys", keys];
-  return (await ask(`v1/${form}?${new URLSearchParams([...ids.map((id) => ["id", id]), how])}`)).text();
+export async function references(form, ids, keys, style, taken = []) {
+  const how = style ? [["style", style]] : [["cite_keys", keys], ...taken.map((key) => ["taken", key])];
+  return (await ask(`v1/${form}?${new URLSearchParams([...ids.map((id) => ["id", id]), ...how])}`)).text();
 }

@@ -4,13 +4,11 @@ import { draftText } from "./api.js";
 import { $, el, toast } from "./dom.js";
 import { source } from "./evidence.js";
 import { draftName } from "./file_text.js";
+import { wordsOf } from "./keys.js";
 import { entriesOf } from "./libraries.js";
 import { libraryEntries } from "./owned.js";
 import { again } from "./search.js";
 import { changed, chosenFor, citedIds, gapInFocus, state, when } from "./state.js";
-
-// What may be a key in a text: all that stands between spaces, brackets, commas and the like.
-const wordsOf = (text) => new Set(text.match(/[^\s{}[\](),;@]+/g)?.flatMap((word) => [word, word.replace(/[.:!?]+$/, "")]));
 
 /** Entries whose keys stand in a text: the server says which of them it cites. @param {string} text @param {import("./libraries.js").Entry[]} entries */
 function namedIn(text, entries) {

@@ -34,6 +34,7 @@ function save() {
     chosen: state.chosen.map(({ id, title, gap }) => ({ id, title, gap: place.get(gap) ?? null })),
     marks: state.marks.map(({ id, title, likes, gap }) => ({ id, title, likes, gap: place.get(gap) ?? null })),
     cited: [...state.cited],
+    taken: state.taken,
     filled: fillings(),
     excluded: [...state.excluded],
     suggested: state.suggested.map(({ sentence, source, probability, shown }) => ({ sentence, source, probability, shown })),
@@ -75,13 +76,14 @@ const isFilling = (one) => Number.isInteger(one?.at) && ["citation", "before", "
  * @returns {boolean} Whether the page was reloaded over an answer, which is to be asked for again.
  */
 export function restore() {
-  const { text, focus, options, chosen, marks, cited, filled, suggested, quality, excluded, cites, together, searched } = kept();
+  const { text, focus, options, chosen, marks, cited, taken, filled, suggested, quality, excluded, cites, together, searched } = kept();
   if (options && typeof options === "object") {
     for (const id of OPTIONS) if (typeof options[id] === "string") bringBack(id, options[id]);
     $("later").checked = options.later === true;
     if ([...OPTIONS, "later"].some((id) => options[id] && $(id).closest("details"))) $("options").open = true;
   }
   for (const id of listOf(cited)) if (typeof id === "string") state.cited.add(id);
+  state.taken = listOf(taken).filter((key) => typeof key === "string");
   const named = (one) => typeof one?.title === "string" && (one.id === null || typeof one.id === "string");
   state.cites = listOf(cites).filter((one) => named(one) && typeof one.key === "string");
   state.together = listOf(together).filter((one) => named(one) && one.id && Array.isArray(one.authors));

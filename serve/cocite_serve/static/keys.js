@@ -11,14 +11,48 @@ export const keyForm = () => $("cite_keys").value;
 
 let inText = ""; // the form of the keys that are in the text
 
+// What may be a key in a text: all that stands between spaces, brackets, commas and the like.
+export const wordsOf = (text) => new Set(text.match(/[^\s{}[\](),;@]+/g)?.flatMap((word) => [word, word.replace(/[.:!?]+$/, "")]));
+
+const keysIn = (items) => JSON.parse(items).map(({ id }) => id);
+
+/**
+ * The keys that papers must not get: those of the text that were not put there from here, and those of papers that are
+ * in the text and not among these. Only what could be the key of one of them is named.
+ * A key that was taken stays so while papers are in the text: their keys would change when the author removes it.
+ */
+async function takenFor(ids, form) {
+  const words = [...wordsOf(state.text)];
+  const cited = [...state.cited];
+  const before = cited.length ? state.taken : [];
+  const bases = keysIn(await references("csl-json", ids, form)).map((key) => key.toLowerCase());
+  // A key that was used before gets letters.
+  const alike = (word) => bases.some((base) => word.startsWith(base) && /^[a-z]{0,3}$/.test(word.slice(base.length)));
+  const found = words.filter((word) => alike(word.toLowerCase()));
+  if (!found.length && !before.length) return [];
+  const own = cited.length ? keysIn(await references("csl-json", cited, inText, undefined, before)) : [];
+  const others = found.filter((key) => !own.includes(key));
+  state.taken = [...new Set([...state.cited.size ? state.taken : [], ...before, ...others])];
+  return [...state.taken, ...own.filter((_, place) => !ids.includes(cited[place]))];
+}
+
+/**
+ * Papers as references, with the keys that the text has or would get for them.
+ * @param {"bibtex" | "ris" | "csl-json" | "formatted"} form @param {string[]} ids @param {string} [style] Of formatted ones.
+ */
+export async function writtenAs(form, ids, style) {
+  const keys = keyForm();
+  return references(form, ids, keys, style, style ? [] : await takenFor(ids, keys));
+}
+
 /**
  * The keys of papers as their references have them; papers in the text come first, so that their keys stay.
  * @param {string[]} ids @param {"cocite" | "better-bibtex"} [form] @returns {Promise<string[]>}
  */
 export async function keysOf(ids, form = keyForm()) {
   const all = [...new Set([...state.cited, ...ids])];
-  const items = JSON.parse(await references("csl-json", all, form));
-  const keys = new Map(all.map((id, place) => [id, items[place].id]));
+  const found = keysIn(await references("csl-json", all, form, undefined, await takenFor(all, form)));
+  const keys = new Map(all.map((id, place) => [id, found[place]]));
   return ids.map((id) => keys.get(id));
 }
 
@@ -38,7 +72,8 @@ async function rewrite() {
   if (form === inText) return;
   try {
     if (ids.length) {
-      const [before, after] = await Promise.all([keysOf(ids, inText), keysOf(ids, form)]);
+      const before = await keysOf(ids, inText);
+      const after = await keysOf(ids, form);
       for (const { start, key } of placesOf(state.text, before)) replace(start, start + key.length, after[before.indexOf(key)]);
       for (const one of state.filled.values()) {
         for (const { start, key } of placesOf(one.citation, before)) {

@@ -1,8 +1,7 @@
 // The bar of selected papers: copies and downloads their references.
 
-import { references } from "./api.js";
 import { $, copyText, save, toast } from "./dom.js";
-import { keyForm } from "./keys.js";
+import { writtenAs } from "./keys.js";
 import { changed, selectedIds, state, when } from "./state.js";
 import { choice } from "./storage.js";
 import { styleOptions } from "./styles.js";
@@ -24,7 +23,7 @@ const chosenForm = () => $("form_of_references").value.split(":");
 export async function copyReferences(ids, taken) {
   const [form, style] = chosenForm();
   try {
-    await copyText(await references(form, ids, keyForm(), style));
+    await copyText(await writtenAs(form, ids, style));
     taken(ids);
     toast(ids.length === 1 ? `${FORMS[form].name} copied` : `${FORMS[form].name} of ${ids.length} papers copied`);
   } catch (error) {
@@ -35,7 +34,7 @@ export async function copyReferences(ids, taken) {
 async function download(ids, taken) {
   const [form, style] = chosenForm();
   try {
-    save(FORMS[form].file, await references(form, ids, keyForm(), style), FORMS[form].type);
+    save(FORMS[form].file, await writtenAs(form, ids, style), FORMS[form].type);
     taken(ids);
   } catch (error) {
     toast(error.message);

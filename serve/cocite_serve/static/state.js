@@ -29,6 +29,8 @@ export const state = {
   chosen: [],
   /** Ids of papers whose key was put into the text, in that order. */
   cited: new Set(),
+  /** @type {string[]} Keys of the text that were not put there from here, and that those papers' keys had to differ from. */
+  taken: [],
   /**
    * What was put into the text in place of a gap, by its id; of a visit before, by a number below zero.
    * @type {Map<number, Filling & Partial<Place>>}

@@ -125,6 +125,30 @@ def test_keys_are_those_that_the_reader_chose_in_the_text_and_in_the_references(
         page.reload()
 
 
+def test_a_new_key_is_none_that_the_text_has_for_another_paper(page: Any) -> None:
+    def downloaded() -> list[str]:
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Download", exact=True).click()
+        return keys_of(Path(download.value.path()).read_text())
+
+    search(page, DRAFT)
+    use(page, 0)
+    [plain] = downloaded()
+    text = page.get_by_label("Your text")
+    text.fill(f"{DRAFT} Ours is older \\cite{{{plain}}}.")
+    settled(page)
+    page.get_by_role("button", name="Insert at gap 1").click()
+    expect(page.get_by_text("1 paper selected, 1 in the text")).to_be_visible()
+    assert re.findall(r"\\cite\{(\w+)\}", text.input_value()) == [f"{plain}b", plain]
+    assert downloaded() == [f"{plain}b"]
+    # It stays after a reload, and when the author's own key is gone.
+    page.reload()
+    settled(page)
+    assert downloaded() == [f"{plain}b"]
+    text.fill(text.input_value().replace(f"{{{plain}}}", "{other}"))
+    assert downloaded() == [f"{plain}b"]
+
+
 def test_keys_are_found_in_a_text_as_whole_words(page: Any) -> None:
     found = page.evaluate(
         """async ([text, keys]) => {

@@ -164,6 +164,13 @@ def test_keys_of_bibtex_are_made_as_is_asked(tools: Tools) -> None:
     assert "{vaswaniAttentionAllYou2017," in answer.bibtex
 
 
+def test_keys_of_bibtex_differ_from_those_that_are_taken(tools: Tools) -> None:
+    asked = BibtexArguments(ids=["vaswani2017attention"], taken=["Vaswani2017attention"])
+    assert tools.get_bibtex(asked).keys[0].key == "vaswani2017attentionb"
+    with pytest.raises(ConfigError, match="taken: list should have at most 500 items"):
+        BibtexArguments.parse({"ids": ["a"], "taken": ["k"] * 501}, where="get_bibtex")
+
+
 def test_references_are_formatted_where_a_style_is_named(tools: Tools) -> None:
     asked = {"ids": ["papineni2002bleu"], "style": "harvard-cite-them-right"}
     answer = tools.get_bibtex(BibtexArguments.parse(asked, where="get_bibtex"))

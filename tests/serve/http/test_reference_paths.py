@@ -41,6 +41,19 @@ def test_keys_are_made_as_is_asked(backend: InProcess, path: str) -> None:
         assert "formula, character 1: cocite knows no function 'bbt' (known: auth," in refused.json()["error"]
 
 
+@pytest.mark.parametrize("path", FORMS)
+def test_no_paper_gets_a_key_that_is_taken(backend: InProcess, path: str) -> None:
+    get, id_ = client(backend).get, "vaswani2017attention"
+    taken = ["Vaswani2017Attention", "vaswani2017attentionb"]
+    for full, asked in ((f"/v1/{path}", {"id": id_}), (f"/v1/papers/{id_}/{path}", {})):
+        found = get(full, params={**asked, "taken": taken})
+        assert found.text == FORMS[path].text(backend.papers.records([id_]), taken=taken)
+        assert "vaswani2017attentionc" in found.text
+        for refused in (["k"] * 4, [""], ["k" * 201]):
+            answer = get(full, params={**asked, "taken": refused})
+            assert (answer.status_code, answer.json()["field"].split(".")[:2]) == (422, ["query", "taken"])
+
+
 def test_the_forms_are_what_their_parsers_read(backend: InProcess) -> None:
     ids = backend.papers.corpus.ids([0, 1])
     titles = [paper.title for paper in backend.papers.records(ids)]
@@ -117,6 +130,8 @@ def test_the_description_tells_the_media_types(backend: InProcess) -> None:
             [forms] = [one["schema"] for one in operation["parameters"] if one["name"] == "cite_keys"]
             assert (forms["maxLength"], forms["default"]) == (200, "cocite")
             assert forms["examples"] == ["cocite", "better-bibtex", "auth.lower + year"]
+            [taken] = [one["schema"] for one in operation["parameters"] if one["name"] == "taken"]
+            assert (taken["maxItems"], taken["items"]["maxLength"]) == (3, 200)
             assert "422" in operation["responses"]
     for full in ("/v1/formatted", "/v1/papers/{id}/formatted"):
         [style] = [one["schema"] for one in paths[full]["get"]["parameters"] if one["name"] == "style"]
