@@ -79,9 +79,7 @@ def test_in_place_only_what_changes_is_written(project: Path) -> None:
 
 def test_entries_that_the_draft_cites_are_not_to_be_removed(project: Path) -> None:
     write_completion(filled(project, [ATTENTION, BLEU]), project, in_place=True)
-    with pytest.raises(
-        InputError, match=r"paper-cited\.bib: is there already.* \(the draft cites papers"
-    ):
+    with pytest.raises(InputError, match=r"paper-cited\.bib: is there already.* \(the draft cites papers"):
         check_destination(project, open_draft(project), copies=False)
 
 
