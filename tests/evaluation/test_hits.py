@@ -79,3 +79,21 @@ def test_a_paper_that_stands_twice_has_its_first_rank():
     ranking = Ranking(np.array([[5, 3, 5, 3]], np.int32), np.zeros((1, 4), np.float32))
     assert Hits.of(ranking, [[3, 5]]).ranks.tolist() == [1, 2]
     assert len(Hits.concatenate([])) == 0
+
+
+def test_the_citing_papers_stay_with_their_queries():
+    ranking = Ranking(np.array([[1, 2], [2, 1], [3, 1]], np.int32), np.ones((3, 2), np.float32))
+    hits = Hits.of(ranking, [[1], [1], [3]], np.array([7, 7, 8]))
+    assert hits.queries(np.array([False, True, True])).citing.tolist() == [7, 8]
+    assert hits.take(np.array([2, 0])).citing.tolist() == [8, 7]
+    assert hits.papers(np.array([True, False, True])).citing.tolist() == [7, 7, 8]
+    assert Hits.concatenate([hits, Hits.of(ranking, [[1], [1], [3]])]).citing.tolist() == [
+        7,
+        7,
+        8,
+        -1,
+        -1,
+        -1,
+    ]
+    with pytest.raises(ValueError, match="3 rankings but 2 citing papers"):
+        Hits.of(ranking, [[1], [1], [3]], np.array([7, 7]))

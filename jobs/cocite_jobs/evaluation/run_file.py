@@ -42,7 +42,8 @@ def evaluate_run(
         qrels: the relevant documents of each query, as a TREC file.
         against: another run of the same queries, for the paired test.
         metrics: names of the metrics.
-        task: the task that the run answers; with it come slices by year, venue and in-citations, and self-citation.
+        task: the task that the run answers; with it come slices by year, venue and in-citations, self-citation, and a
+            test over citing papers.
         split: of the task; in-citations are counted among the papers before it.
         confirm: recompute through ir_measures the metrics that it has.
         advance: called with the number of queries that were read.
@@ -64,16 +65,17 @@ def evaluate_run(
     judgements = read_qrels(qrels)
     relevant = judgements.documents
     if task is None:
-        vocabulary, authors = DocumentNumbers(relevant), None
+        vocabulary, authors, papers = DocumentNumbers(relevant), None, None
     else:
         every = task.corpus.papers.table.column("id").to_pylist()
         vocabulary = DocumentNumbers(list(dict.fromkeys([*every, *relevant])))
         authors = AuthorLookup({query.id: query.authors for query in task.queries}, _authors_of(task.corpus))
-    judged = evaluate_run_file(run, judgements, vocabulary, authors=authors, advance=advance)
+        papers = {query.id: query.paper for query in task.queries}
+    judged = evaluate_run_file(run, judgements, vocabulary, authors=authors, papers=papers, advance=advance)
     measured = {name: measure(judged.hits, metrics)}
     report = Report(f"Run {name}", _facts_of(run, qrels, judged))
     if against is not None:
-        other = evaluate_run_file(against, judgements, vocabulary, advance=advance)
+        other = evaluate_run_file(against, judgements, vocabulary, papers=papers, advance=advance)
         measured[other_name] = measure(other.hits, metrics)
         report.facts["missing_queries_of_the_other"] = other.missing
     report.tables.append(metrics_table(measured))

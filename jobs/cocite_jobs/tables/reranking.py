@@ -311,7 +311,7 @@ class _Tables:
         scores = self._scores(candidates.top(depth), self.cross_encoder, "candidates of bm25")
         reranked = rerank_head(candidates, scores, depth)
         measured = {
-            name: measure(Hits.of(ranking, self.task.relevant), metrics)
+            name: measure(self._hits(ranking), metrics)
             for name, ranking in (("bm25", candidates), (f"bm25 + {self.cross_encoder.name}", reranked))
         }
         return marked_table("BM25 reranked", measured, "bm25", note=f"{depth} candidates are reranked.")
@@ -338,7 +338,10 @@ class _Tables:
             return experiment.run(self.task, rank, k=DEEPEST, batch=BLOCK, advance=advance)
 
     def _measured(self, ranking: Ranking) -> Measurement:
-        return measure(Hits.of(ranking, self.task.relevant), self.metrics)
+        return measure(self._hits(ranking), self.metrics)
+
+    def _hits(self, ranking: Ranking) -> Hits:
+        return Hits.of(ranking, self.task.relevant, self.task.papers)
 
     def _blocks(self, name: str, rank: Callable[[Sequence[Query], slice], Any]) -> list[Any]:
         """The results of a function for each block of the task's queries."""

@@ -18,8 +18,7 @@ from cocite.evaluation.cocitation import (
 )
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.metrics import Measurement, measure
-from cocite.evaluation.report import SIGNIFICANT, MarkedFloat, Table
-from cocite.evaluation.significance import compare
+from cocite.evaluation.report import MarkedFloat, Table, mark, name_of_test
 
 
 class CocitationTables:
@@ -62,7 +61,7 @@ class CocitationTables:
     def table3(self) -> Table:
         """Every system by the number of positives; models are tested against the best baseline of each column."""
         rows = [self._row(name, self.best if name in self.models else {}) for name in self._measured]
-        legend = "* better, - worse than the best baseline of the column (paired t-test, p < 0.05)."
+        legend = f"* better, - worse than the best baseline of the column ({self._test})."
         return Table(
             "Table 3: positives", self._columns, rows, f"{legend} {self._sizes}" if self.best else self._sizes
         )
@@ -80,7 +79,7 @@ class CocitationTables:
             rows.append(["best baseline", *map(MarkedFloat, values)])
         marked = dict.fromkeys(((p, m) for p in POSITIVES for m in METRICS), against) if against else {}
         rows += [self._row(name, marked if name != against else {}) for name in variants]
-        note = f"* better, - worse than {against} (paired t-test, p < 0.05)." if against else ""
+        note = f"* better, - worse than {against} ({self._test})." if against else ""
         return Table("Table 4: objectives", self._columns, rows, note)
 
     def slices(self) -> Table:
@@ -109,6 +108,10 @@ class CocitationTables:
         first = next(iter(self._measured.values()))
         return "Queries: " + ", ".join(f"{part}: {first[part].queries:,}" for part in POSITIVES) + "."
 
+    @property
+    def _test(self) -> str:
+        return name_of_test(next(iter(self._measured.values())).values())
+
     def _value(self, name: str, part: str, metric: str) -> float:
         value = self._measured[name][part].means[metric]
         return -math.inf if math.isnan(value) else value
@@ -119,16 +122,6 @@ class CocitationTables:
             for metric in METRICS:
                 base = against.get((part, metric))
                 cells.append(
-                    _marked(self._measured[name][part], self._measured[base][part] if base else None, metric)
+                    mark(self._measured[name][part], self._measured[base][part] if base else None, metric)
                 )
         return [name, *cells]
-
-
-def _marked(measured: Measurement, base: Measurement | None, metric: str) -> MarkedFloat:
-    """A value with the mark of its difference from a base."""
-    value = measured.means[metric]
-    if base is None or measured.queries < 2:
-        return MarkedFloat(value)
-    difference = compare(measured.per_query[metric], base.per_query[metric])
-    mark = "*" if difference.difference > 0 else "-"
-    return MarkedFloat(value, mark if difference.p < SIGNIFICANT else "")

@@ -33,6 +33,7 @@ class Hits:
             ascending within a query.
         rows: (R,) int32, the relevant papers, aligned with ``ranks``.
         depth: number of candidates that were ranked: a metric cut deeper than this sees no more.
+        citing: (Q,) int64, the paper that each query comes from, ``NO_ROW`` where there is none; None: not known.
 
     Example:
         >>> ranking = Ranking(np.array([[4, 7, 1, 9]], np.int32), np.array([[4, 3, 2, 1]], np.float32))
@@ -45,24 +46,33 @@ class Hits:
     ranks: NDArray[np.int32]
     rows: NDArray[np.int32]
     depth: int
+    citing: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
     @classmethod
-    def of(cls, ranking: Ranking, relevant: CSR | Sequence[ArrayLike]) -> Hits:
+    def of(
+        cls,
+        ranking: Ranking,
+        relevant: CSR | Sequence[ArrayLike],
+        citing: NDArray[np.int64] | None = None,
+    ) -> Hits:
         """Look up the relevant papers in a ranking.
 
         Args:
             ranking: (Q, k); of a paper that stands twice in a row, the first place counts.
             relevant: Q lists of distinct rows, aligned with the ranking.
+            citing: (Q,) the paper that each query comes from, if known.
 
         Raises:
-            ValueError: there are more or fewer lists than rankings.
+            ValueError: there are more or fewer lists, or citing papers, than rankings.
         """
         relevant = relevant if isinstance(relevant, CSR) else _csr(relevant)
         if len(relevant) != len(ranking):
             raise ValueError(f"{len(ranking)} rankings but {len(relevant)} lists of relevant papers")
+        if citing is not None and len(citing) != len(ranking):
+            raise ValueError(f"{len(ranking)} rankings but {len(citing)} citing papers")
         owners, rows = relevant.pairs()
         ranks = np.full(len(rows), UNRANKED, np.int32)
         step = max(1, CELLS // max(1, ranking.depth))
@@ -74,11 +84,14 @@ class Hits:
             ranked = equal[np.arange(len(first)), first] & (rows[part] != NO_ROW)
             ranks[part] = np.where(ranked, first + 1, UNRANKED)
         order = np.lexsort((ranks, owners))
-        return cls(np.asarray(relevant.indptr), ranks[order], rows[order], ranking.depth)
+        return cls(np.asarray(relevant.indptr), ranks[order], rows[order], ranking.depth, citing)
 
     @staticmethod
     def concatenate(parts: Sequence[Hits]) -> Hits:
-        """The hits of several batches of queries, in order; the depth is the deepest."""
+        """The hits of several batches of queries, in order; the depth is the deepest.
+
+        Queries of parts without citing papers have none (``NO_ROW``) where other parts have them.
+        """
         if not parts:
             return Hits(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32), 0)
         counts = np.concatenate([part.relevant for part in parts])
@@ -87,6 +100,7 @@ class Hits:
             np.concatenate([part.ranks for part in parts]),
             np.concatenate([part.rows for part in parts]),
             max(part.depth for part in parts),
+            _citing(parts),
         )
 
     @cached_property
@@ -101,22 +115,35 @@ class Hits:
 
     def queries(self, chosen: NDArray[np.bool_]) -> Hits:
         """The hits of some queries: ``chosen`` is a mask (Q,)."""
-        return self._subset(self.relevant[chosen], chosen[self.owners])
+        citing = None if self.citing is None else self.citing[chosen]
+        return self._subset(self.relevant[chosen], chosen[self.owners], citing)
 
     def take(self, queries: NDArray[np.int64]) -> Hits:
         """The hits of some queries by position, in the order given."""
         counts = self.relevant[queries]
         indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         entries = np.arange(indptr[-1]) + np.repeat(self.indptr[queries] - indptr[:-1], counts)
-        return Hits(indptr, self.ranks[entries], self.rows[entries], self.depth)
+        citing = None if self.citing is None else self.citing[queries]
+        return Hits(indptr, self.ranks[entries], self.rows[entries], self.depth, citing)
 
     def papers(self, chosen: NDArray[np.bool_]) -> Hits:
         """The same queries with only some papers taken as relevant: ``chosen`` is a mask (R,)."""
-        return self._subset(np.bincount(self.owners[chosen], minlength=len(self)), chosen)
+        return self._subset(np.bincount(self.owners[chosen], minlength=len(self)), chosen, self.citing)
 
-    def _subset(self, counts: NDArray[np.int64], keep: NDArray[np.bool_]) -> Hits:
+    def _subset(
+        self, counts: NDArray[np.int64], keep: NDArray[np.bool_], citing: NDArray[np.int64] | None
+    ) -> Hits:
         indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        return Hits(indptr, self.ranks[keep], self.rows[keep], self.depth)
+        return Hits(indptr, self.ranks[keep], self.rows[keep], self.depth, citing)
+
+
+def _citing(parts: Sequence[Hits]) -> NDArray[np.int64] | None:
+    """The citing papers of the queries of several batches."""
+    if all(part.citing is None for part in parts):
+        return None
+    return np.concatenate(
+        [np.full(len(part), NO_ROW, np.int64) if part.citing is None else part.citing for part in parts]
+    )
 
 
 def _csr(lists: Sequence[ArrayLike]) -> CSR:

@@ -21,10 +21,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cocite import ranking_metrics
 from cocite.errors import InputError, nearest
 from cocite.evaluation.hits import Hits
+from cocite.evaluation.significance import number_papers
 from cocite.ranking_metrics import Values
 
 LOCAL = ("MRR", "R@10", "R@20", "R@100", "R@1000", "R@2000", "MAP@10")
@@ -148,6 +150,7 @@ class Measurement:
         queries: how many queries were judged (have a relevant paper).
         means: value of the whole set, by metric.
         per_query: (Q,) values, by metric.
+        citing: (Q,) the paper that each query comes from; None: not known.
 
     Example:
         >>> hits = Hits(np.array([0, 1, 2]), np.array([2, 4], np.int32), np.array([7, 1], np.int32), depth=10)
@@ -158,6 +161,20 @@ class Measurement:
     queries: int
     means: dict[str, float]
     per_query: dict[str, Values]
+    citing: NDArray[np.int64] | None = None
+
+    @property
+    def papers(self) -> int:
+        """How many papers the judged queries come from; a query of an unknown paper counts as one."""
+        if self.citing is None or not self.per_query:
+            return self.queries
+        judged = ~np.isnan(next(iter(self.per_query.values())))
+        return len(np.unique(number_papers(self.citing[judged])))
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether several judged queries come from one paper."""
+        return self.papers < self.queries
 
 
 def measure(hits: Hits, metrics: Sequence[str]) -> Measurement:
@@ -167,6 +184,7 @@ def measure(hits: Hits, metrics: Sequence[str]) -> Measurement:
         int((hits.relevant > 0).sum()),
         {str(metric): metric.mean(hits) for metric in parsed},
         {str(metric): metric.per_query(hits) for metric in parsed},
+        hits.citing,
     )
 
 

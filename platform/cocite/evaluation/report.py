@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,8 @@ SELF_CITATION_DEPTHS = (1, 5, 10, 20, 50, 100)
 """Cut-offs of the self-citation table."""
 SIGNIFICANT = 0.05
 """p below which a difference is marked."""
+MARKED_F1 = "The mark of an F1 is that of the mean of the queries' own F1."
+"""For legends: the F1 of a table is made of the means of precision and recall."""
 VENUES = 10
 """How many venues the table has, those of the most queries (Citeomatic, Figure 3)."""
 
@@ -156,6 +158,8 @@ def marked_table(
 ) -> Table:
     """One row a system; ``*`` marks what is better than the baseline, ``-`` what is worse (paired t-test, p < 0.05).
 
+    The test is over citing papers where these are known (:func:`~cocite.evaluation.significance.compare`).
+
     Args:
         title: of the table.
         measured: systems, judged on the same queries.
@@ -165,23 +169,51 @@ def marked_table(
     """
     base = measured[baseline]
     rows = [
-        [name, *(_against(m, base, metric, name != baseline) for metric in base.means)]
+        [name, *(mark(m, base if name != baseline else None, metric) for metric in base.means)]
         for name, m in measured.items()
     ]
     for column in (more or {}).values():
         for row, cell in zip(rows, column, strict=True):
             row.append(cell)
-    legend = f"* better, - worse than {baseline} (paired t-test, p < 0.05)."
+    legend = f"* better, - worse than {baseline} ({name_of_test([base])})."
+    if any(Metric.parse(metric).kind == "F1" for metric in base.means):
+        legend += f" {MARKED_F1}"
     return Table(title, ["system", *base.means, *(more or {})], rows, f"{legend} {note}".strip())
 
 
-def _against(measured: Measurement, base: Measurement, metric: str, tested: bool) -> MarkedFloat:
+def name_of_test(measured: Iterable[Measurement]) -> str:
+    """What a legend calls the test behind its marks: over citing papers where several queries come from one.
+
+    Example:
+        >>> values = {"MRR": np.array([0.5, 1.0])}
+        >>> name_of_test([Measurement(2, {"MRR": 0.75}, values)])
+        'paired t-test, p < 0.05'
+        >>> name_of_test([Measurement(2, {"MRR": 0.75}, values, np.array([4, 4]))])
+        'paired t-test over citing papers, p < 0.05'
+    """
+    over = " over citing papers" if any(each.is_grouped for each in measured) else ""
+    return f"paired t-test{over}, p < {SIGNIFICANT}"
+
+
+def mark(measured: Measurement, base: Measurement | None, metric: str) -> MarkedFloat:
+    """A value of a system with the mark of its difference from a base; without one where there is nothing to test.
+
+    Args:
+        measured: the system.
+        base: what it is tested against, on the same queries; None: nothing.
+        metric: the value's.
+
+    Example:
+        >>> few, many = (Measurement(3, {"MRR": v.mean()}, {"MRR": v}) for v in (np.arange(3) / 9, np.ones(3)))
+        >>> format_cell(mark(many, few, "MRR")), format_cell(mark(many, None, "MRR"))
+        ('1.000*', '1.000')
+    """
     value = measured.means[metric]
-    if not tested or measured.queries < 2:
+    if base is None or measured.papers < 2:
         return MarkedFloat(value)
-    difference = compare(measured.per_query[metric], base.per_query[metric])
-    significant = difference.p < SIGNIFICANT
-    return MarkedFloat(value, ("*" if difference.difference > 0 else "-") if significant else "")
+    difference = compare(measured.per_query[metric], base.per_query[metric], measured.citing)
+    sign = "*" if difference.difference > 0 else "-"
+    return MarkedFloat(value, sign if difference.p < SIGNIFICANT else "")
 
 
 def slices_table(title: str, slices: Sequence[Slice], metrics: Sequence[str], note: str = "") -> Table:
@@ -237,9 +269,11 @@ def self_citation_table(bias: SelfCitation) -> Table:
 
 def comparison_table(first: Measurement, second: Measurement, names: tuple[str, str]) -> Table:
     """The paired t-test of each metric of two runs on the same queries."""
-    rows = []
+    rows, over = [], ""
     for metric, values in first.per_query.items():
-        c: Comparison = compare(values, second.per_query[metric])
+        c: Comparison = compare(values, second.per_query[metric], first.citing)
+        if c.papers < c.queries:
+            over = f"the {c.papers:,} citing papers of the queries"
         rows.append(
             [
                 metric,
@@ -255,7 +289,8 @@ def comparison_table(first: Measurement, second: Measurement, names: tuple[str, 
         )
     columns = ["metric", names[0], names[1], "difference", "95 % interval", "t", "p", "Cohen's d", "queries"]
     note = (
-        "Paired two-sided t-test over per-query values; the mean of F1 here is that of the queries' own F1."
+        f"Paired two-sided t-test over {over or 'per-query values'}; the mean of F1 here is that of the queries' "
+        "own F1."
     )
     return Table("significance", columns, rows, note)
 

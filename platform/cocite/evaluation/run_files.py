@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from cocite.evaluation import reference_metrics
 from cocite.evaluation.hits import UNRANKED, Hits
 from cocite.evaluation.slices import SelfCitation, SelfCitationCounter
 from cocite.evaluation.trec import DocumentNumbers, Qrels, read_run
-from cocite.protocols import Ranking
+from cocite.protocols import NO_ROW, Ranking
 
 BATCH = 256
 """Queries read at a time."""
@@ -76,6 +76,7 @@ def evaluate_run_file(
     documents: DocumentNumbers | None = None,
     *,
     authors: AuthorLookup | None = None,
+    papers: Mapping[str, int] | None = None,
     advance: Callable[[int], object] = lambda _: None,
 ) -> RunFileResult:
     """Find the relevant documents of a run.
@@ -85,6 +86,7 @@ def evaluate_run_file(
         qrels: what is relevant.
         documents: numbers of documents, among them all relevant ones; by default just those.
         authors: to measure self-citation too; ``documents`` must then number all papers.
+        papers: the paper that each query comes from, by query id; kept with the hits.
         advance: receives the number of queries read since its last call.
 
     Raises:
@@ -118,6 +120,8 @@ def evaluate_run_file(
     # The batches stand in the order of the run, the result in that of the qrels.
     positions_of_parts = np.concatenate([np.array(order, np.int64), missing])
     hits = Hits.concatenate(parts).take(np.argsort(positions_of_parts, kind="stable"))
+    if papers is not None:
+        hits = replace(hits, citing=np.array([papers.get(query, NO_ROW) for query in ids], np.int64))
     return RunFileResult(ids, hits, len(missing), unjudged, counter.result() if counter else None)
 
 

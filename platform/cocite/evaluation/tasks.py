@@ -71,6 +71,11 @@ class EvalTask:
         """Ids of the queries."""
         return [query.id for query in self.queries]
 
+    @property
+    def papers(self) -> NDArray[np.int64]:
+        """(Q,) the paper that each query comes from, ``NO_ROW`` where there is none."""
+        return np.array([query.paper for query in self.queries], np.int64)
+
 
 def build(
     corpus: Corpus, task: str, split: str = "test", *, sample: int | None = None, seed: int = 0

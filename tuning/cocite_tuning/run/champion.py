@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,8 @@ DEPTH = 100
 """Papers ranked for each query, unless the metric looks deeper."""
 CONTENDER, HOLDER, ANSWERED = "contender", "holder", "answered"
 """Names of the models, and of the folder with the contender's golden queries."""
+PAPERS = "papers"
+"""Name of what a worker gives beside the models' metrics: the paper that each query comes from."""
 COPIES = ".champion"
 """Folder of both models in that of a sweep, while a worker reads them."""
 AGAIN = "pass --resume to go on with the sweep"
@@ -104,10 +107,13 @@ def promote_if_better(
         with tempfile.TemporaryDirectory(prefix="cocite-champion-") as folder:
             holder = download_model(name, alias, folder, tracking=store)
             if on_worker is None:
-                new, old = (_metric_per_query(settings, each, corpus) for each in (model, holder))
+                (new, papers), (old, _) = (
+                    _metric_per_query(settings, each, corpus) for each in (model, holder)
+                )
             else:
-                new, old = _measure_on_worker(settings, {CONTENDER: model, HOLDER: holder}, corpus, on_worker)
-            comparison = compare(new, old)
+                models = {CONTENDER: model, HOLDER: holder}
+                new, old, papers = _measure_on_worker(settings, models, corpus, on_worker)
+            comparison = compare(new, old, papers)
         run.log_metrics({"champion.difference": comparison.difference, "champion.p": comparison.p})
         if not is_better(comparison, level=settings.level):
             run.set_tag("champion", "stays")
@@ -120,8 +126,10 @@ def promote_if_better(
     return PromotionResult(name, alias, True, version, comparison)
 
 
-def _metric_per_query(settings: ChampionSettings, model: Path, corpus: Corpus) -> NDArray[np.float64]:
-    """(Q,) the metric of each dev query, ranked by the system with the components of a model folder."""
+def _metric_per_query(
+    settings: ChampionSettings, model: Path, corpus: Corpus
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """(Q,) the metric of each dev query, ranked by the system with the components of a model folder, and its paper."""
     metric = Metric.parse(settings.metric)
     task = tasks.build(corpus, settings.task, SPLIT, sample=settings.sample)
     (system,) = systems.select(model, [settings.system], where="champion.system")
@@ -129,13 +137,13 @@ def _metric_per_query(settings: ChampionSettings, model: Path, corpus: Corpus) -
     index = Index.build(corpus, tasks.history_before(corpus, SPLIT), encoders=encoders)
     rank = systems.open_system(system, model, index)
     run = experiment.run(task, rank, k=max(DEPTH, metric.k or DEPTH))
-    return metric.per_query(run.hits)
+    return metric.per_query(run.hits), task.papers
 
 
 def _measure_on_worker(
     settings: ChampionSettings, models: Mapping[str, Path], corpus: Corpus, where: ChampionOnWorker
-) -> Iterator[NDArray[np.float64]]:
-    """The metrics of each model, as :func:`_metric_per_query` gives them, computed by a worker of the cluster."""
+) -> Iterator[NDArray[Any]]:
+    """The metrics of each model, then the queries' papers, see :func:`_metric_per_query`; computed by a worker."""
     from cocite_jobs.training.worker_task import WorkerTask, run_on_worker
 
     task = WorkerTask(
@@ -149,7 +157,7 @@ def _measure_on_worker(
     )
     with _copies(models, where) as copies:
         measured = run_on_worker(task, corpus, where.source, copies, ProgressFunctions())
-    return (np.array(measured[name]) for name in models)
+    return (np.array(measured[name]) for name in (*models, PAPERS))
 
 
 def _measure(
@@ -158,11 +166,12 @@ def _measure(
     copies: Location,
     progress: ProgressCallback,  # noqa: ARG001
 ) -> dict[str, list[float]]:
-    """The metrics of the two models in a folder, by their names; in the process of a task."""
-    measured = {}
+    """The metrics of the two models in a folder, by their names, and the papers; in the process of a task."""
+    measured: dict[str, list[float]] = {}
     for name in (CONTENDER, HOLDER):
         with _copy(copies / name) as model:
-            measured[name] = _metric_per_query(settings, model, corpus).tolist()
+            values, papers = _metric_per_query(settings, model, corpus)
+        measured |= {name: values.tolist(), PAPERS: papers.tolist()}
     return measured
 
 

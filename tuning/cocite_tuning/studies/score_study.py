@@ -28,7 +28,7 @@ from cocite_tuning.studies.score_settings import ScoreSettings
 from cocite_tuning.studies.study import ReportMetrics
 from cocite_tuning.studies.usage import INDEX, UsageCommands
 
-FORMAT = 1
+FORMAT = 2
 """Part of every cache's name; to be raised when the content of the caches changes its form."""
 
 S = TypeVar("S", bound=ScoreSettings)
@@ -158,7 +158,14 @@ class ScoreStudy(ABC, Generic[S]):
             queries = self._fill_cache(folder)
             meta["tuning"] = queries.tuning_count
             relevant = queries.task.relevant
-            save_arrays(folder, {"cited.indptr": relevant.indptr, "cited.indices": relevant.indices})
+            save_arrays(
+                folder,
+                {
+                    "cited.indptr": relevant.indptr,
+                    "cited.indices": relevant.indices,
+                    "citing": queries.task.papers,
+                },
+            )
 
     def run(
         self,
@@ -181,7 +188,7 @@ class ScoreStudy(ABC, Generic[S]):
         """Compare a choice of parameters with another, by default the default, on the held-out queries.
 
         Returns:
-            A paired t-test over the queries that no trial used.
+            A paired t-test over the papers of the queries that no trial used.
 
         Raises:
             InputError: no queries were held out.
@@ -190,7 +197,7 @@ class ScoreStudy(ABC, Generic[S]):
             Metric.parse(metric).per_query(self.hits(choice, held_out=True))
             for choice in (params, other or {})
         ]
-        return compare(values[0], values[1])
+        return compare(values[0], values[1], self._cache.array("citing")[self.tuning_count :])
 
     def parse_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Convert each parameter to its type.

@@ -212,6 +212,7 @@ def _packed(found: RankedQueries) -> bytes:
         indptr=hits.indptr,
         ranks=hits.ranks,
         rows=hits.rows,
+        citing=np.zeros(0, np.int64) if hits.citing is None else hits.citing,  # None: of no query
         self_citation=found.self_citation,
         counts=np.array([hits.depth, found.empty]),
         seconds=np.array(found.seconds),
@@ -224,5 +225,5 @@ def _unpacked(of: Location, results: list[Result]) -> Iterator[RankedQueries]:
     for result in results:
         file = read_arrays(of, result["ranks"])
         depth, empty = file["counts"].tolist()
-        hits = Hits(file["indptr"], file["ranks"], file["rows"], depth)
+        hits = Hits(file["indptr"], file["ranks"], file["rows"], depth, file["citing"])
         yield RankedQueries(hits, file["self_citation"], float(file["seconds"]), empty)
