@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from cocite.corpus.csr import CSR
@@ -98,6 +100,37 @@ def test_the_comparison_is_the_paired_test_of_each_metric():
         measure(hits_of([1] * 9), ["MRR"]), measure(hits_of([2] * 9), ["MRR"]), ("one", "two")
     )
     assert certain.rows[0][6] == "< 0.0001"
+
+
+def test_tables_say_over_what_the_test_is():
+    papers = np.repeat(np.arange(3), 4)
+    ranks = [1, 2, 1, 4] * 3, [2, 2, 3, 4] * 3
+    grouped, alone = (
+        {
+            name: measure(replace(hits_of(own), citing=citing), ["MRR", "R@1"])
+            for name, own in zip("ab", ranks, strict=True)
+        }
+        for citing in (papers, np.arange(12))
+    )
+    assert (
+        marked_table("t", grouped, "b").note
+        == "* better, - worse than b (paired t-test over citing papers, p < 0.05)."
+    )
+    assert marked_table("t", alone, "b").note == "* better, - worse than b (paired t-test, p < 0.05)."
+    note = comparison_table(grouped["a"], grouped["b"], ("a", "b")).note
+    assert note.startswith("Paired two-sided t-test over the 3 citing papers of the queries;")
+    note = comparison_table(alone["a"], alone["b"], ("a", "b")).note
+    assert note.startswith("Paired two-sided t-test over per-query values;")
+
+
+def test_queries_of_one_paper_get_no_mark():
+    one = {
+        name: measure(replace(hits_of([rank] * 9), citing=np.full(9, 4)), ["MRR", "F1@5"])
+        for name, rank in (("a", 1), ("b", 5))
+    }
+    table = marked_table("t", one, "b")
+    assert [cell.mark for cell in table.rows[0][1:]] == ["", ""]
+    assert table.note.endswith("The mark of an F1 is that of the mean of the queries' own F1.")
 
 
 def test_self_citation_rows_are_the_cut_offs_that_were_counted():

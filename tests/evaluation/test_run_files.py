@@ -11,6 +11,7 @@ from cocite.evaluation.baselines import Bm25Baseline, lexical_index
 from cocite.evaluation.metrics import means
 from cocite.evaluation.run_files import AuthorLookup, evaluate_run_file, reference_means
 from cocite.evaluation.trec import DocumentNumbers, Qrels, read_qrels
+from cocite.protocols import NO_ROW
 
 
 def test_a_written_run_is_judged_as_it_was_measured(split_corpus, tmp_path):
@@ -37,6 +38,10 @@ def test_a_written_run_is_judged_as_it_was_measured(split_corpus, tmp_path):
     )
     np.testing.assert_allclose(judged.self_citation.mean_rank, outcome.self_citation.mean_rank)
     assert (judged.missing, judged.unjudged) == (0, 0)
+    assert judged.hits.citing is None
+    papers = {query.id: query.paper for query in task.queries[:50]}
+    judged = evaluate_run_file(tmp_path / "run", qrels, DocumentNumbers(ids), papers=papers)
+    assert judged.hits.citing.tolist() == [*outcome.hits.citing[:50].tolist(), *[NO_ROW] * 10]
 
 
 def test_queries_that_a_run_lacks_count_as_zero_and_foreign_ones_are_left_out(tmp_path):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from helpers.tiny_bert import tiny_bert
+from numpy.typing import NDArray
 
 from cocite.errors import InputError
 from cocite.evaluation.metrics import Measurement
@@ -28,14 +29,15 @@ def saved(folder: Path, query: int, candidate: int, seed: int = 0) -> Path:
 class Recorded:
     """Measures a cross-encoder as the tokens of its query, spread a little over 20 queries."""
 
-    def __init__(self) -> None:
+    def __init__(self, citing: NDArray[np.int64] | None = None) -> None:
+        self.citing = citing
         self.read: list[tuple[int, int, bool, str]] = []
 
     def __call__(self, model: CrossEncoder, name: str) -> Measurement:
         settings = model.pairs.settings
         self.read.append((settings.query_tokens, settings.candidate_tokens, settings.share, name))
         values = settings.query_tokens / 100 + np.linspace(-0.01, 0.01, 20)
-        return Measurement(20, {"F1@20": float(values.mean())}, {"F1@20": values})
+        return Measurement(20, {"F1@20": float(values.mean())}, {"F1@20": values}, self.citing)
 
 
 def test_the_same_weights_read_seven_splits(tmp_path: Path) -> None:
@@ -75,6 +77,17 @@ def test_rerankers_that_were_trained_for_a_split_stand_beside(tmp_path: Path) ->
     cells = {row[0]: row[2] for row in halved.rows}
     assert [cells[name].mark for name in ("20 + 44", "32 + 32", "48 + 16")] == ["-", "", "*"]
     assert "last columns" not in halved.note
+
+
+def test_the_legend_names_the_test_and_whose_f1_is_marked(tmp_path: Path) -> None:
+    main = saved(tmp_path, 32, 32)
+    marked = "The mark of an F1 is that of the mean of the queries' own F1."
+    for trained in ([], [main]):
+        over = table_of_splits(main, trained, Recorded(np.repeat(np.arange(5), 4)), "").note
+        alone = table_of_splits(main, trained, Recorded(), "").note
+        assert "(paired t-test over citing papers, p < 0.05)" in over
+        assert "(paired t-test, p < 0.05)" in alone
+        assert (over.count(marked), alone.count(marked)) == (1, 1)
 
 
 def test_a_split_is_trained_for_once(tmp_path: Path) -> None:

@@ -42,6 +42,8 @@ def test_held_out_manuscripts_are_apart(bm25: Bm25Study) -> None:
     assert not set(papers[: dev.tuning_count]) & set(papers[dev.tuning_count :])
     comparison = bm25.confirm({"k1": 0.0, "b": 0.0}, "MRR")
     assert comparison.queries == len(papers) - dev.tuning_count
+    assert comparison.papers == len(set(papers[dev.tuning_count :])), "contexts of one paper are alike"
+    assert comparison.papers < comparison.queries
     assert bm25.confirm({}, "MRR").p == 1
 
 
@@ -74,7 +76,7 @@ def test_the_manifest_has_the_keys_that_earlier_versions_wrote(bm25: Bm25Study) 
         "format", "corpus", "members", "kind", "task", "queries", "held_out", "seed", "forms", "fields", "pool",
         "tuning",
     }  # fmt: skip
-    assert {"cited.indptr.npy", "cited.indices.npy"} <= set(manifest.files)
+    assert {"cited.indptr.npy", "cited.indices.npy", "citing.npy"} <= set(manifest.files)
 
 
 def test_another_choice_than_the_default_may_be_compared_with(bm25: Bm25Study) -> None:

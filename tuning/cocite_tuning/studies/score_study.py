@@ -191,7 +191,7 @@ class ScoreStudy(ABC, Generic[S]):
             A paired t-test over the papers of the queries that no trial used.
 
         Raises:
-            InputError: no queries were held out.
+            InputError: queries of fewer than two papers were held out.
         """
         values = [
             Metric.parse(metric).per_query(self.hits(choice, held_out=True))

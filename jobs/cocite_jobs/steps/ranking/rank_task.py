@@ -33,6 +33,9 @@ from cocite_jobs.steps.run_parts import Workers, run_parts
 from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.output import output_lock
 
+FORM = 2
+"""Of what a part finds; to be raised when it changes, so that parts of another form are made anew."""
+
 
 @dataclass(frozen=True)
 class ChosenTask:
@@ -146,7 +149,7 @@ def rank_task(
         Part(f"{number:06d}", min(size, queries - first), (first, min(first + size, queries)))
         for number, first in enumerate(range(0, queries, size))
     ]
-    key = [asdict(work.task), work.system.key, work.measured, work.k, work.batch, size]
+    key = [FORM, asdict(work.task), work.system.key, work.measured, work.k, work.batch, size]
     finished = FinishedParts(work.to / "finished", json.dumps(key, sort_keys=True))
     results = run_parts(work, parts, finished, workers, advance=advance)
     for result in results:

@@ -60,12 +60,13 @@ def work(corpus: Corpus, index: Path, model: Path, to: Path, name: str = "first"
 
 
 def same(found: EvalResult, wanted: EvalResult) -> None:
-    for array in ("indptr", "ranks", "rows"):
+    for array in ("indptr", "ranks", "rows", "citing"):
         np.testing.assert_array_equal(getattr(found.hits, array), getattr(wanted.hits, array))
     for array in ("mean_rank", "max_rank", "queries"):
         np.testing.assert_array_equal(
             getattr(found.self_citation, array), getattr(wanted.self_citation, array)
         )
+    assert found.hits.citing is not None
     assert (found.empty, found.hits.depth) == (wanted.empty, wanted.hits.depth)
 
 
@@ -98,6 +99,18 @@ def test_what_parts_find_is_what_one_process_finds(
     again = rank_task(work(corpus, index, model, tmp_path / "p"), 50, Workers(), run=None, **options)
     assert told[5:] == [50]
     same(again, wanted[0])
+
+
+def test_parts_of_another_form_are_made_again(
+    corpus: Corpus, index: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = work(corpus, index, model, tmp_path / "p", "bm25")
+    told: list[int] = []
+    with monkeypatch.context() as before:
+        before.setattr(module, "FORM", 1)
+        rank_task(chosen, 50, Workers(), run=None, advance=told.append, size=40)
+    rank_task(chosen, 50, Workers(), run=None, advance=told.append, size=40)
+    assert told == [40, 10, 40, 10]
 
 
 def test_an_index_without_the_vectors_is_refused(corpus: Corpus, model: Path, tmp_path: Path) -> None:
