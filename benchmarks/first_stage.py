@@ -113,8 +113,7 @@ def gathered(stage: FirstStage, task: tasks.Task) -> Queries:
         for name in [*block.dense, *block.vectors, *votes, *stage.signals.counts, *block.people]:
             empty = signals.setdefault(name, np.zeros((len(task), len(stage.index)), np.float16))
             empty[start : start + BLOCK] = block.over_all(name)
-    papers = np.array([query.paper for query in task.queries], np.int32)
-    return Queries(signals, papers, [task.relevant[i] for i in range(len(task))])
+    return Queries(signals, task.papers, [task.relevant[i] for i in range(len(task))])
 
 
 def without(weights: dict[str, float], *encoders: str) -> dict[str, float]:

@@ -168,13 +168,12 @@ def _ranked(
         unknown = np.full(rows.shape, np.nan)
         values.append(unknown if stages.confidence is None else stages.confidence)
         advance(len(block))
-    papers = np.array([query.paper for query in task.queries], np.int32)
     width = max(map(np.shape, scores), key=lambda shape: shape[1])[1]
     joined = [
         np.concatenate([_wide(part, width, fill) for part in parts])
         for parts, fill in ((scores, -np.inf), (labels, False), (values, np.nan))
     ]
-    return ScoredQueries(joined[0], joined[1], papers), joined[2], stage
+    return ScoredQueries(joined[0], joined[1], task.papers), joined[2], stage
 
 
 def _wide(part: NDArray[Any], width: int, fill: Any) -> NDArray[Any]:

@@ -69,8 +69,11 @@ def evaluate_run(
     else:
         every = task.corpus.papers.table.column("id").to_pylist()
         vocabulary = DocumentNumbers(list(dict.fromkeys([*every, *relevant])))
-        authors = AuthorLookup({query.id: query.authors for query in task.queries}, _authors_of(task.corpus))
-        papers = {query.id: query.paper for query in task.queries}
+        named = {
+            query.id: (query.authors, query.paper) for query in task.queries
+        }  # each is made when asked for
+        authors = AuthorLookup({id: names for id, (names, _) in named.items()}, _authors_of(task.corpus))
+        papers = {id: paper for id, (_, paper) in named.items()}
     judged = evaluate_run_file(run, judgements, vocabulary, authors=authors, papers=papers, advance=advance)
     measured = {name: measure(judged.hits, metrics)}
     report = Report(f"Run {name}", _facts_of(run, qrels, judged))

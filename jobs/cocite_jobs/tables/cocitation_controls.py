@@ -226,7 +226,6 @@ def control_tables(
     history = known_history(corpus, split, with_dev=False)
     systems = CocitationSystems(corpus, history, None, cache, None, bars)
     task = tasks.local(corpus, split, sample=sample, seed=seed)
-    papers = np.array([query.paper for query in task.queries], np.int64)
     hits: dict[str, list[Hits]] = {}
     for name, made in folders.items():
         hits[name] = []
@@ -239,15 +238,15 @@ def control_tables(
         "corpus_version": corpus.version,
         "split": split,
         "queries": len(task),
-        "papers": len(np.unique(papers)),
+        "papers": len(np.unique(task.papers)),
         "seeds": len(next(iter(folders.values()))),
     }
-    made_tables = [_table(part, hits, papers, controls) for part in PARTS]
+    made_tables = [_table(part, hits, task.papers, controls) for part in PARTS]
     return Report("Controls", facts, [*made_tables, _frequencies(hits, history), _exported(folders)])
 
 
 def _table(
-    part: str, hits: Mapping[str, Sequence[Hits]], papers: NDArray[np.int64], controls: Mapping[str, Control]
+    part: str, hits: Mapping[str, Sequence[Hits]], papers: NDArray[np.int32], controls: Mapping[str, Control]
 ) -> Table:
     """Each control over the queries of a part, and its difference from the first of its group."""
     least = int(part.removeprefix(">= "))

@@ -134,10 +134,9 @@ def _dev_queries(
         InputError: there are none.
     """
     task = tasks.build(corpus, kind, "dev")
-    papers = np.array([query.paper for query in task.queries], np.int32)
     rows = np.arange(len(task))
     if reserve:
-        rows = np.flatnonzero(reserved_queries(papers, reserve, seed))
+        rows = np.flatnonzero(reserved_queries(task.papers, reserve, seed))
         if not len(rows):
             raise InputError("no dev manuscript is left for confidence")
     most = min(recipe.queries, recipe.cross_encoded) if cross_encoded else recipe.queries

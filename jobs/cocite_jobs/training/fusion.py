@@ -240,8 +240,7 @@ class _FusionTraining:
             InputError: there are none.
         """
         task = tasks.build(self.corpus, kind, "dev")
-        papers = np.array([query.paper for query in task.queries], np.int32)
-        rows = np.flatnonzero(reserved_queries(papers, reserve, seed) == is_reserved)
+        rows = np.flatnonzero(reserved_queries(task.papers, reserve, seed) == is_reserved)
         if not len(rows):
             raise InputError(f"no dev manuscript is left for {self.name}")
         return task.take(tasks.draw_sample(rows, self.recipe.queries, self.recipe.seed))

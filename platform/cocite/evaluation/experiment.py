@@ -119,7 +119,7 @@ def rank_some(
         begin = time.perf_counter()
         ranking = rank(queries, k)
         seconds += time.perf_counter() - begin
-        citing = np.array([query.paper for query in queries], np.int64)
+        citing = np.array([query.paper for query in queries], np.int32)
         parts.append(Hits.of(ranking, _rows(task.relevant, start, start + len(queries)), citing))
         sums.append(bias.sums([query.authors for query in queries], ranking))
         empty += int((ranking.rows == NO_ROW).all(axis=1).sum())

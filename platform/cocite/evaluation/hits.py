@@ -33,7 +33,7 @@ class Hits:
             ascending within a query.
         rows: (R,) int32, the relevant papers, aligned with ``ranks``.
         depth: number of candidates that were ranked: a metric cut deeper than this sees no more.
-        citing: (Q,) int64, the paper that each query comes from, ``NO_ROW`` where there is none; None: not known.
+        citing: (Q,) int32, the paper that each query comes from, ``NO_ROW`` where there is none; None: not known.
 
     Example:
         >>> ranking = Ranking(np.array([[4, 7, 1, 9]], np.int32), np.array([[4, 3, 2, 1]], np.float32))
@@ -46,7 +46,7 @@ class Hits:
     ranks: NDArray[np.int32]
     rows: NDArray[np.int32]
     depth: int
-    citing: NDArray[np.int64] | None = None
+    citing: NDArray[np.int32] | None = None
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -56,7 +56,7 @@ class Hits:
         cls,
         ranking: Ranking,
         relevant: CSR | Sequence[ArrayLike],
-        citing: NDArray[np.int64] | None = None,
+        citing: NDArray[np.int32] | None = None,
     ) -> Hits:
         """Look up the relevant papers in a ranking.
 
@@ -131,18 +131,18 @@ class Hits:
         return self._subset(np.bincount(self.owners[chosen], minlength=len(self)), chosen, self.citing)
 
     def _subset(
-        self, counts: NDArray[np.int64], keep: NDArray[np.bool_], citing: NDArray[np.int64] | None
+        self, counts: NDArray[np.int64], keep: NDArray[np.bool_], citing: NDArray[np.int32] | None
     ) -> Hits:
         indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         return Hits(indptr, self.ranks[keep], self.rows[keep], self.depth, citing)
 
 
-def _citing(parts: Sequence[Hits]) -> NDArray[np.int64] | None:
+def _citing(parts: Sequence[Hits]) -> NDArray[np.int32] | None:
     """The citing papers of the queries of several batches."""
     if all(part.citing is None for part in parts):
         return None
     return np.concatenate(
-        [np.full(len(part), NO_ROW, np.int64) if part.citing is None else part.citing for part in parts]
+        [np.full(len(part), NO_ROW, np.int32) if part.citing is None else part.citing for part in parts]
     )
 
 

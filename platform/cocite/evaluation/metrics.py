@@ -161,7 +161,7 @@ class Measurement:
     queries: int
     means: dict[str, float]
     per_query: dict[str, Values]
-    citing: NDArray[np.int64] | None = None
+    citing: NDArray[np.int32] | None = None
 
     @property
     def papers(self) -> int:

@@ -121,7 +121,7 @@ def evaluate_run_file(
     positions_of_parts = np.concatenate([np.array(order, np.int64), missing])
     hits = Hits.concatenate(parts).take(np.argsort(positions_of_parts, kind="stable"))
     if papers is not None:
-        hits = replace(hits, citing=np.array([papers.get(query, NO_ROW) for query in ids], np.int64))
+        hits = replace(hits, citing=np.array([papers.get(query, NO_ROW) for query in ids], np.int32))
     return RunFileResult(ids, hits, len(missing), unjudged, counter.result() if counter else None)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -71,10 +72,10 @@ class EvalTask:
         """Ids of the queries."""
         return [query.id for query in self.queries]
 
-    @property
-    def papers(self) -> NDArray[np.int64]:
+    @cached_property
+    def papers(self) -> NDArray[np.int32]:
         """(Q,) the paper that each query comes from, ``NO_ROW`` where there is none."""
-        return np.array([query.paper for query in self.queries], np.int64)
+        return np.array([query.paper for query in self.queries], np.int32)
 
 
 def build(

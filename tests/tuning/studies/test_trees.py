@@ -36,7 +36,7 @@ def test_trees_are_those_of_the_learned_fusion(store: Path, shared: Path) -> Non
     dev = dev_of(study)
     stage = FirstStage(dev.index)
     trained, measured = study._shares
-    assert not set(study._cache.array("papers")[trained]) & set(study._cache.array("papers")[measured])
+    assert not set(study._cache.array("citing")[trained]) & set(study._cache.array("citing")[measured])
     candidates = stage.retrieve(dev.task.queries, Options(depth=40, evidence=False))
     signals = candidates.signals
     part = dev.task.take(trained)

@@ -128,7 +128,7 @@ def promote_if_better(
 
 def _metric_per_query(
     settings: ChampionSettings, model: Path, corpus: Corpus
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """(Q,) the metric of each dev query, ranked by the system with the components of a model folder, and its paper."""
     metric = Metric.parse(settings.metric)
     task = tasks.build(corpus, settings.task, SPLIT, sample=settings.sample)

@@ -56,7 +56,7 @@ class DevQueries:
         self.corpus = Corpus.open(corpus)
         self.model = settings.model
         task = tasks.build(self.corpus, settings.task, SPLIT)
-        papers = np.array([query.paper for query in task.queries], np.int32)
+        papers = task.papers
         allowed = np.flatnonzero(_unseen(settings.model, papers) if unseen else np.ones(len(papers), bool))
         chosen = tasks.draw_sample(allowed, settings.queries, settings.seed)
         # Another seed than the draw above, so that the two draws are independent.

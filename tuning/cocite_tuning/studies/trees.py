@@ -84,11 +84,7 @@ class TreesStudy(ScoreStudy[TreesStudySettings]):
             names = sorted(signals)
             rows.append(candidates.top.rows)
             tables.append(np.stack([signals[name] for name in names]))
-        papers = np.array([query.paper for query in dev.task.queries], np.int32)
-        save_arrays(
-            folder,
-            {"rows": np.concatenate(rows), "signals": np.concatenate(tables, axis=1), "papers": papers},
-        )
+        save_arrays(folder, {"rows": np.concatenate(rows), "signals": np.concatenate(tables, axis=1)})
         write_atomic(folder / "signals.json", json.dumps(names) + "\n")
         return dev
 
@@ -125,7 +121,7 @@ class TreesStudy(ScoreStudy[TreesStudySettings]):
     @cached_property
     def _shares(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Which of the trials' queries the trees are trained on, and which they are measured on."""
-        papers = self._cache.array("papers")[: self.tuning_count]
+        papers = self._cache.array("citing")[: self.tuning_count]
         measured = reserved_queries(papers, 1 - self.settings.fit, self.settings.seed + 2)
         if measured.all() or not measured.any():
             raise InputError("there are too few manuscripts to learn from some and measure on others")

@@ -215,7 +215,7 @@ def _packed(found: RankedQueries) -> bytes:
         indptr=hits.indptr,
         ranks=hits.ranks,
         rows=hits.rows,
-        citing=np.zeros(0, np.int64) if hits.citing is None else hits.citing,  # None: of no query
+        citing=np.zeros(0, np.int32) if hits.citing is None else hits.citing,  # None: of no query
         self_citation=found.self_citation,
         counts=np.array([hits.depth, found.empty]),
         seconds=np.array(found.seconds),
