@@ -35,15 +35,13 @@ def check_destination(path: Path, opened: OpenedDraft, *, copies: bool) -> None:
     if not is_word:
         check_kind(draft, draft.file)
     copy = _copy_of(path, len(draft.sources))
-    named = not is_word and bib_name(draft) in dict(opened.bibliographies()[0])
-    rename = "the draft cites papers of it: rename it, and its name in the draft"
     if path.suffix.lower() == ARCHIVE:
         bib = posixpath.join(opened.folder, bib_name(draft))
         if bib in unpacked(path.read_bytes(), path.name):
             raise InputError(
                 f"holds {bib!r} already, from an earlier --write",
                 where=str(path),
-                hint=rename if named else "remove it there",
+                hint=_advice(opened, "remove it there", Path(bib)),
             )
     beside = [] if is_word or path.suffix.lower() == ARCHIVE else [path.with_name(bib_name(draft))]
     destinations = [*beside, copy] if copies else beside
@@ -52,8 +50,15 @@ def check_destination(path: Path, opened: OpenedDraft, *, copies: bool) -> None:
             raise InputError(
                 "is there already, from an earlier --write",
                 where=str(destination),
-                hint=rename if named and destination in beside else "remove or rename it",
+                hint=_advice(opened, "remove or rename it", destination),
             )
+
+
+def _advice(opened: OpenedDraft, otherwise: str, there: Path) -> str:
+    """What to do with a file or folder that is there: entries that the draft cites by now must not be lost to it."""
+    named, _ = opened.bibliographies()
+    is_named = there.name == bib_name(opened.draft) in dict(named)
+    return "the draft cites papers of it: rename it, and its name in the draft" if is_named else otherwise
 
 
 def write_completion(
