@@ -160,10 +160,7 @@ def train_controls(
                 continue
             _trunk(recipe, corpus, model, folder, options, bars)
             link_inputs(recipe, corpus, _trained_beside(model), folder)
-            if first is not None and (folder / first.kind).is_dir():
-                # What a stop left: the row's own manifest would not tell that it began with other weights.
-                require_same(folder / first.kind, first)
-            elif first is not None:
+            if first is not None:
                 link_inputs(first, corpus, _trained_beside(model), folder)
                 train_missing(first, corpus, folder, options, bars, f"{name}, seed {seed}: pretraining")
             train_missing(recipe, corpus, folder, options, bars, f"{name}, seed {seed}")

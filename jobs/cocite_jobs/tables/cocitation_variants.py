@@ -99,9 +99,7 @@ def train_variants(
         if (folder / settings.kind).is_dir():
             require_same(folder / settings.kind, settings)
             continue
-        if first and (model / first.kind).is_dir():
-            require_same(model / first.kind, first)
-        elif first:
+        if first:
             train_missing(first, corpus, model, options, bars, first.kind)
         for part in parts:
             link_part(part, [model, *folders.values()], folder)
@@ -112,7 +110,7 @@ def train_variants(
 def train_missing(
     recipe: Any, corpus: Corpus, to: Path, options: LaunchOptions | None, bars: ProgressBars, name: str
 ) -> None:
-    """Train a recipe, or resume the training that an earlier call began.
+    """Train a recipe, or resume the training that an earlier call began, unless its model is there.
 
     Args:
         recipe: of any kind.
@@ -121,7 +119,13 @@ def train_missing(
         options: how and where to train.
         bars: of the training.
         name: of the training, for its bar.
+
+    Raises:
+        InputError: a model is there, of other settings.
     """
+    if (to / recipe.kind).is_dir():
+        # As a stop leaves a pretraining: the manifest of what begins with it would not tell that it was another.
+        return require_same(to / recipe.kind, recipe)
     with progress_on_bars(bars, f"training {name}") as progress:
         train_or_resume(recipe, corpus, to, progress, options)
 
