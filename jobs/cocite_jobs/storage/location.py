@@ -268,9 +268,8 @@ class Location:
             shutil.copyfile(Path(self.path, name), folder / name)
             return
         with (
-            writing_to(
-                folder, hint="free some space there"
-            ),  # else it would be an error of the other file system
+            # Else an error of the folder would be told as one of the other file system.
+            writing_to(folder, hint="free some space there"),
             self.files.open_input_stream(f"{self.path}/{name}") as source,
             (folder / name).open("wb") as file,
         ):

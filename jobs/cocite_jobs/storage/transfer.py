@@ -16,6 +16,7 @@ from pathlib import Path
 from cocite.errors import BusyError, InputError, NotFoundError
 from cocite.locks import locked
 from cocite.manifests import MANIFEST
+from cocite.retrieval.index.versions import VersionedFolder
 from cocite_jobs.storage.cache import cache_folder, copies_of, fetch_local
 from cocite_jobs.storage.location import Location
 
@@ -85,7 +86,7 @@ def uploaded(uri: str, *, replace: bool | None = None) -> Iterator[Path]:
         current = location.read(CURRENT) if CURRENT in names else None
         if current is not None:  # the next version is made beside the current one
             shutil.copytree(_index_copy(location, None), path, symlinks=True)
-        copied = _versions_in(path)
+        copied = VersionedFolder(path).names()
         yield path
         for written in sorted(Path(temporary).iterdir()):
             if written == path and (path / CURRENT).is_file():
@@ -124,7 +125,7 @@ def _index_copy(location: Location, shards: Collection[int] | None) -> Path:
     remote, local = location / VERSIONS / version, root / VERSIONS / version
     with locked(root.with_suffix(".lock"), wait=True):
         names = list(remote.files_below())
-        if local.is_dir() and remote.read(MANIFEST) != _manifest_of(local):
+        if local.is_dir() and remote.read(MANIFEST) != Location.of(local).read(MANIFEST):
             # The index was removed and built again: its versions are numbered from the beginning.
             shutil.rmtree(local)
         if not local.is_dir():
@@ -139,19 +140,7 @@ def _index_copy(location: Location, shards: Collection[int] | None) -> Path:
     return root
 
 
-def _manifest_of(version: Path) -> bytes | None:
-    """The text of the manifest of a version's copy."""
-    path = version / MANIFEST
-    return path.read_bytes() if path.is_file() else None
-
-
-def _versions_in(index: Path) -> set[str]:
-    """Names of the versions in an index folder; none where there is none."""
-    folder = index / VERSIONS
-    return {path.name for path in folder.iterdir() if path.name.isdigit()} if folder.is_dir() else set()
-
-
-def _upload_index(path: Path, location: Location, copied: set[str], current: bytes | None) -> None:
+def _upload_index(path: Path, location: Location, copied: Collection[str], current: bytes | None) -> None:
     """Copy the new versions of an index to a location, and then the file that names the current one.
 
     Args:
@@ -169,7 +158,7 @@ def _upload_index(path: Path, location: Location, copied: set[str], current: byt
             where=location.uri,
             hint="run the same command again",
         )
-    for version in sorted(_versions_in(path) - copied):
+    for version in sorted({*VersionedFolder(path).names()} - {*copied}):
         to = location / VERSIONS / version
         # What has this number and is not current may be of an upload that was ended, or of a version that was left.
         to.clear()
