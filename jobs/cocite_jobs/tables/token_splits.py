@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from cocite.errors import InputError
-from cocite.evaluation.metrics import Measurement, Metric
-from cocite.evaluation.report import MARKED_F1, Table, marked_table, name_of_test
+from cocite.evaluation.metrics import Measurement
+from cocite.evaluation.report import Table, marked_table, name_of_test, note_on_f1
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.text.pair_tokenizer import PairSettings, PairTokenizer
 
@@ -57,15 +57,13 @@ def table_of_splits(model: Path, trained: Sequence[Path], rerank: Rerank, note: 
     own = _each_trained(trained, rerank)
     base = half if half in own else next(iter(own))
     beside = marked_table("", own, base)
-    has_f1 = any(Metric.parse(metric).kind == "F1" for metric in same[half].means)
     return _joined(
         marked_table("token budgets", same, half),
         beside,
         f"{note} The first columns are of the same weights in each row, the others of a reranker trained for each. "
         f"* better, - worse than {half}"
         + (f" (in the last columns {base})" if base != half else "")
-        + f" ({name_of_test([same[half], own[base]])})."
-        + (f" {MARKED_F1}" if has_f1 else ""),
+        + f" ({name_of_test([same[half], own[base]])}). {note_on_f1(same[half].means)}".rstrip(),
     )
 
 

@@ -166,7 +166,7 @@ def _trainer(
     from ray.train import FailureConfig, ScalingConfig
 
     least, most = worker_range(workers)
-    use_gpu = bool(workers.gpus)
+    use_gpu, grows = bool(workers.gpus), not never_grows()
     return trainer(
         _on_a_worker,
         {
@@ -185,9 +185,9 @@ def _trainer(
         failures=FailureConfig(
             max_failures=workers.retries, controller_failure_limit=_start_retries(workers)
         ),
-        environment=worker_environment(workers.gpus or 0, nodes, grows=not never_grows()),
+        environment=worker_environment(workers.gpus or 0, nodes, grows=grows),
         scratch=scratch,
-        grows=not never_grows(),
+        grows=grows,
     )
 
 

@@ -47,9 +47,8 @@ def _cpu_config(timeout: float) -> Any:
         def on_shutdown(self, worker_group: Any, backend_config: Any) -> None:  # noqa: ARG002
             import ray
 
-            ray.wait(
-                calls := worker_group.execute_async(leave_group), num_returns=len(calls), timeout=LEAVE_S
-            )
+            calls = worker_group.execute_async(leave_group)
+            ray.wait(calls, num_returns=len(calls), timeout=LEAVE_S)
 
     class CpuConfig(BackendConfig):  # type: ignore[misc]
         """Has that backend."""

@@ -21,8 +21,6 @@ SELF_CITATION_DEPTHS = (1, 5, 10, 20, 50, 100)
 """Cut-offs of the self-citation table."""
 SIGNIFICANT = 0.05
 """p below which a difference is marked."""
-MARKED_F1 = "The mark of an F1 is that of the mean of the queries' own F1."
-"""For legends: the F1 of a table is made of the means of precision and recall."""
 VENUES = 10
 """How many venues the table has, those of the most queries (Citeomatic, Figure 3)."""
 
@@ -176,9 +174,21 @@ def marked_table(
         for row, cell in zip(rows, column, strict=True):
             row.append(cell)
     legend = f"* better, - worse than {baseline} ({name_of_test([base])})."
-    if any(Metric.parse(metric).kind == "F1" for metric in base.means):
-        legend += f" {MARKED_F1}"
-    return Table(title, ["system", *base.means, *(more or {})], rows, f"{legend} {note}".strip())
+    notes = " ".join(filter(None, (legend, note_on_f1(base.means), note)))
+    return Table(title, ["system", *base.means, *(more or {})], rows, notes)
+
+
+def note_on_f1(metrics: Iterable[str]) -> str:
+    """What a legend of marks says of F1, which a table makes of the means of precision and recall; else nothing.
+
+    Example:
+        >>> note_on_f1(["MRR", "F1@20"])
+        "The mark of an F1 is that of the mean of the queries' own F1."
+        >>> note_on_f1(["MRR"])
+        ''
+    """
+    has_f1 = any(Metric.parse(metric).kind == "F1" for metric in metrics)
+    return "The mark of an F1 is that of the mean of the queries' own F1." if has_f1 else ""
 
 
 def name_of_test(measured: Iterable[Measurement]) -> str:
