@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from helpers import bag_recipe
-from helpers.bag_runs import STEPS, train_bag, weights_of
+from helpers.bag_runs import STEPS, TESTS, train_bag, weights_of
 from helpers.synthetic import SyntheticCorpora
 
 from cocite.corpus.store import Corpus
+from cocite_jobs.cluster.connection import ray_connection
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +21,15 @@ def bag_kind() -> Iterator[None]:
     bag_recipe.register()
     yield
     bag_recipe.KINDS.pop("bag")
+
+
+@pytest.fixture(scope="module")
+def ray_here() -> Iterator[None]:
+    """One Ray for the tests that do not end it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")])))
+        with ray_connection("local"):
+            yield
 
 
 @pytest.fixture(scope="session")

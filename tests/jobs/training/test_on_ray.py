@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,6 @@ import numpy as np
 import pytest
 from helpers.bag_runs import (
     STEPS,
-    TESTS,
     TWO_WORKERS,
     helpers_environment,
     long_recipe,
@@ -38,7 +35,6 @@ from cocite.corpus.store import Corpus
 from cocite.errors import CociteError, InputError
 from cocite.training.engine.settings import WorkerSettings
 from cocite_jobs.cluster import connection
-from cocite_jobs.cluster.connection import ray_connection
 from cocite_jobs.training.on_ray import (
     _BackgroundCall,
     _result,
@@ -50,15 +46,6 @@ from cocite_jobs.training.train import open_session
 from cocite_jobs.training.types import LaunchOptions
 
 pytestmark = pytest.mark.usefixtures("bag_kind")
-
-
-@pytest.fixture(scope="module")
-def ray_here() -> Iterator[None]:
-    """One Ray for the tests that do not end it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")])))
-        with ray_connection("local"):
-            yield
 
 
 @pytest.mark.integration

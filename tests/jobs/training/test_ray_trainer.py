@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from helpers.bag_runs import TESTS, train_bag
+from helpers.bag_runs import train_bag
 
 from cocite.corpus.store import Corpus
-from cocite_jobs.cluster.connection import ray_connection
 from cocite_jobs.training.ray_trainer import UNUSED, trainer
 from cocite_jobs.training.torch_workers import group_config
 
 NEEDED = {"EventBuffer", "RayTrainWorker", "SynchronizationActor", "TrainController"}
 """Actors of a training."""
-
-
-@pytest.fixture
-def ray_here() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")])))
-        with ray_connection("local"):
-            yield
 
 
 def test_ray_train_has_the_callbacks_that_are_left_out(tmp_path: Path) -> None:

@@ -99,25 +99,28 @@ def test_what_is_whole_is_not_made_again_and_other_vectors_stay(
         embed_corpus(corpus.path, model, to, names=["hatten"])
 
 
-def test_an_embedding_that_ended_early_goes_on(
-    corpus: Corpus, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    embed_corpus(corpus.path, model, tmp_path / "whole", names=["nnselect"])
+def stop_at_block_3(corpus: Corpus, model: Path, to: Path) -> None:
+    """Embed by NNSelect until block 3 fails; blocks 0 to 2 are finished."""
+    make = Blocks._make
 
-    def fail_at_block_3(self: Blocks, *arguments: object) -> dict[str, object]:
+    def fail(self: Blocks, *arguments: object) -> dict[str, object]:
         part = arguments[-1]
         assert isinstance(part, Part)
         if part.arguments[0] == 3:
             raise InputError("has no vector", hint="take another")
         return make(self, *arguments)
 
-    make = Blocks._make
-    monkeypatch.setattr(Blocks, "_make", fail_at_block_3)
-    to = tmp_path / "v"
-    with pytest.raises(InputError, match="has no vector"):
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(InputError, match="has no vector"):
+        patch.setattr(Blocks, "_make", fail)
         embed_corpus(corpus.path, model, to, names=["nnselect"])
+
+
+def test_an_embedding_that_ended_early_goes_on(corpus: Corpus, model: Path, tmp_path: Path) -> None:
+    embed_corpus(corpus.path, model, tmp_path / "whole", names=["nnselect"])
+
+    to = tmp_path / "v"
+    stop_at_block_3(corpus, model, to)
     assert MANIFEST not in os.listdir(to / "nnselect")
-    monkeypatch.setattr(Blocks, "_make", make)
     told: list[int] = []
     [entry] = embed_corpus(corpus.path, model, to, names=["nnselect"], advance=told.append)
     assert told[0] == 3 * SIZE
@@ -137,24 +140,12 @@ def test_blocks_of_another_model_are_made_again(corpus: Corpus, model: Path, tmp
     assert contents(to) == contents(tmp_path / "whole")
 
 
-def test_blocks_whose_files_are_gone_are_made_again(
-    corpus: Corpus, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocks_whose_files_are_gone_are_made_again(corpus: Corpus, model: Path, tmp_path: Path) -> None:
     embed_corpus(corpus.path, model, tmp_path / "whole", names=["nnselect"])
     to = tmp_path / "v"
 
-    def fail(self: Blocks, *arguments: object) -> dict[str, object]:
-        part = arguments[-1]
-        assert isinstance(part, Part)
-        if part.arguments[0] == 3:
-            raise InputError("has no vector", hint="take another")
-        return make(self, *arguments)
-
-    make = Blocks._make
     for gone in ([block_name(1)], [block_name(number) for number in range(3)]):
-        with monkeypatch.context() as stopped, pytest.raises(InputError, match="has no vector"):
-            stopped.setattr(Blocks, "_make", fail)
-            embed_corpus(corpus.path, model, to, names=["nnselect"])
+        stop_at_block_3(corpus, model, to)
         for name in gone:
             (to / "nnselect" / name).unlink()
         [entry] = embed_corpus(corpus.path, model, to, names=["nnselect"])
