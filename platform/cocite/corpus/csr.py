@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from cocite.array_files import scratch_array
+
+BLOCK = 1 << 18
+"""Rows that are looked at together: what is computed of their entries is in memory, and not that of all rows."""
 
 
 def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -66,14 +72,43 @@ class CSR:
         indptr = self.indptr[first : last + 1]
         return CSR(indptr - indptr[0], self.indices[indptr[0] : indptr[-1]])
 
+    def blocks(self) -> Iterator[tuple[slice, CSR]]:
+        """The rows, :data:`BLOCK` at a time: which they are, and their entries."""
+        for first in range(0, len(self), BLOCK):
+            last = min(first + BLOCK, len(self))
+            yield slice(first, last), self.part(first, last)
+
     def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """All (row, entry) pairs as two arrays."""
         return np.repeat(np.arange(len(self), dtype=np.int32), self.degrees), np.asarray(self.indices)
 
     def keep(self, entries: NDArray[np.bool_]) -> CSR:
-        """The entries that are marked, aligned with ``indices``; as many rows as before."""
-        ends = np.concatenate([[0], np.cumsum(entries, dtype=np.int64)])
-        return CSR(ends[self.indptr], self.indices[entries])
+        """The entries that are marked, aligned with ``indices``; as many rows as before, in files without names."""
+        indptr = scratch_array(len(self) + 1, np.int64)
+        for rows, part in self.blocks():
+            start = self.indptr[rows.start]
+            kept = np.cumsum(entries[start : start + len(part.indices)], dtype=np.int64)
+            indptr[rows.start + 1 : rows.stop + 1] = indptr[rows.start] + np.append(0, kept)[part.indptr[1:]]
+        indices = scratch_array(int(indptr[-1]), np.int32)
+        for rows, part in self.blocks():
+            start = self.indptr[rows.start]
+            kept_entries = part.indices[entries[start : start + len(part.indices)]]
+            indices[indptr[rows.start] : indptr[rows.stop]] = kept_entries
+        return CSR(indptr, indices)
+
+    def occurrences(self, count: int, rows: NDArray[np.bool_] | None = None) -> NDArray[np.int32]:
+        """(count,) how often each value is an entry: of all rows, or of those that are marked.
+
+        Example:
+            >>> cites = CSR.build(rows=[2, 2, 1], entries=[1, 0, 0], count=3)
+            >>> cites.occurrences(3).tolist(), cites.occurrences(3, np.array([True, True, False])).tolist()
+            ([2, 1, 0], [1, 0, 0])
+        """
+        total = np.zeros(count, np.int32)
+        for block, part in self.blocks():
+            entries = part.indices if rows is None else part.indices[np.repeat(rows[block], part.degrees)]
+            np.add.at(total, entries, 1)
+        return total
 
     def transpose(self, columns: int | None = None) -> CSR:
         """Rows become entries; ``columns`` is the number of rows of the result (default: square)."""

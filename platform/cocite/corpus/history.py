@@ -84,7 +84,7 @@ class History:
     @cached_property
     def in_citations(self) -> NDArray[np.int32]:
         """(N,) how many known papers cite each paper."""
-        return self.cited_by.degrees
+        return self.corpus.cites.occurrences(len(self.corpus), None if self.citing.all() else self.citing)
 
     @cached_property
     def occurrences(self) -> NDArray[np.int32]:
@@ -95,9 +95,8 @@ class History:
 
     def recent_in_citations(self, years: int) -> NDArray[np.int32]:
         """(N,) how many known papers of the last ``years`` years cite each paper."""
-        rows, entries = self.cites.pairs()
-        recent = self.corpus.years[rows] > self.year - years
-        return np.bincount(entries[recent], minlength=len(self.corpus)).astype(np.int32)
+        recent = self.citing & (np.asarray(self.corpus.years) > self.year - years)
+        return self.corpus.cites.occurrences(len(self.corpus), recent)
 
     @cached_property
     def contexts(self) -> NDArray[np.int64]:

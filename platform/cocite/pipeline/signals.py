@@ -55,11 +55,10 @@ class Signals:
         self.people = AuthorSignals(index)
         self.year = index.history.year
         self.alive = None if index.alive.all() else index.alive
-        cited = index.cited_by_context.indices
         self.counts: dict[str, NDArray[np.float32]] = {
             "in-citations": index.history.in_citations.astype(np.float32),
             "recent-in-citations": index.history.recent_in_citations(RECENT_YEARS).astype(np.float32),
-            "contexts": np.bincount(cited, minlength=len(index)).astype(np.float32),
+            "contexts": index.cited_by_context.occurrences(len(index)).astype(np.float32),
         }
         most = min(POPULAR, len(index))
         best = [np.argpartition(-counts, most - 1)[:most] for counts in self.counts.values()] if most else []

@@ -136,19 +136,24 @@ def training_positions(
         limit: at most so many, drawn evenly.
     """
     if settings.task == "local":
-        cited = corpus.context_cited
         # A context that cites nothing but its own paper asks for nothing.
-        owner, rows = cited.pairs()
-        others = np.bincount(owner, rows != corpus.context_citing[owner], minlength=len(cited))
-        positions = np.flatnonzero(papers[corpus.context_citing] & (others > 0))
+        own = corpus.context_citing
+        positions = np.flatnonzero(papers[own] & _cites_others(corpus.context_cited, own))
     else:
-        owner, rows = corpus.cites.pairs()
-        others = np.bincount(owner, rows != owner, minlength=len(corpus))
-        positions = np.flatnonzero(papers & (others > 0))
+        positions = np.flatnonzero(papers & _cites_others(corpus.cites, np.arange(len(corpus))))
     if limit is not None and len(positions) > limit:
         rng = np.random.default_rng([settings.seed, len(positions)])
         positions = np.sort(rng.choice(positions, limit, replace=False))
     return positions
+
+
+def _cites_others(cites: CSR, own: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
+    """(n,) whether a query cites another paper than its own, ``own``; a block of queries is in memory at a time."""
+    found = np.zeros(len(cites), bool)
+    for block, part in cites.blocks():
+        query, cited = part.pairs()
+        found[block] = np.bincount(query, cited != own[block][query], minlength=len(part)) > 0
+    return found
 
 
 def cited_rows(corpus: Corpus, task: str, positions: NDArray[np.int64]) -> CSR:

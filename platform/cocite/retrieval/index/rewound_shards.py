@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -45,15 +46,13 @@ class RewoundShards:
         self.shards = shards
         self.vocabulary = SharedVocabulary(words.tokenizer, words.vocabulary)
         self.documents: dict[str, list[FieldCounts]] = {"contexts": [], "windows": []}
-        self.cited, self.first = [], [0]
+        self.cited, self.first = cited, [0]
         for shard in shards:
             part = np.flatnonzero(kept[shard.first_context : shard.first_context + len(shard.contexts)])
             for name, documents in (("contexts", shard.contexts), ("windows", shard.anchors.windows)):
                 self.documents[name].append(_in_scratch(documents.counts.take(part)))
                 self.vocabulary.add({name: WordStatistics.of_packed(self.documents[name][-1])})
-            first = self.first[-1]
-            self.cited.append(cited.part(first, first + len(part)))
-            self.first.append(first + len(part))
+            self.first.append(self.first[-1] + len(part))
 
     def group(self) -> LocalShards:
         """The shards."""
@@ -83,7 +82,8 @@ class RewoundShards:
         )
 
     def _anchors(self, documents: Sequence[FieldCounts], first: int, last: int, columns: int) -> FieldCounts:
-        blocks = anchor_counts(documents, self.cited, first, last, columns)
+        cited = (self.cited.part(*ends) for ends in pairwise(self.first))
+        blocks = anchor_counts(documents, cited, first, last, columns)
         return _in_scratch(PackedCounts.of(((block, None) for block in blocks), columns).outer)
 
 

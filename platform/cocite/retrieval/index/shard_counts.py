@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -78,7 +78,7 @@ class SharedVocabulary:
 
 
 def anchor_counts(
-    documents: Sequence[FieldCounts], cited: Sequence[CSR], first: int, last: int, columns: int
+    documents: Sequence[FieldCounts], cited: Iterable[CSR], first: int, last: int, columns: int
 ) -> Iterator[sp.csr_matrix]:
     """(n, V) the words of all contexts that cite each of some papers, whichever shard they are in, :data:`BLOCK` papers
     at a time.
