@@ -1,6 +1,7 @@
 """Machines that share nothing but a network: namespaces of this one, with temporary and home folders of their own.
 
-They share this machine's code, which they cannot write. What is not allowed to make namespaces skips its tests.
+They share this machine's code, which they cannot write, and what Numba compiles of it, which takes a process ten
+seconds. What is not allowed to make namespaces skips its tests.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from helpers import isolated_machine
 from helpers.sources import ROOT
 
 STOP_S = 120
+COMPILED = ROOT / ".cache" / "numba"
+"""Where Numba keeps what it has compiled."""
 
 
 @dataclass
@@ -97,12 +100,13 @@ def machines(names: Sequence[str], *, shared: dict[str, Path] | None = None) -> 
     """
     if shutil.which("unshare") is None or shutil.which("nsenter") is None:
         pytest.skip("needs unshare and nsenter of util-linux")
+    COMPILED.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         network = stack.enter_context(_holder(["unshare", *_user_namespace("-r"), "-n"], {"network": True}))
         inside = ["nsenter", "-t", str(network), *_user_namespace("-U", "--preserve-credentials"), "-n"]
         found = {}
         for number, name in enumerate(names, start=11):
-            written = [str(shared[name])] if shared and name in shared else []
+            written = [str(COMPILED), *([str(shared[name])] if shared and name in shared else [])]
             settings = {"network": False, "kept": _code(), "written": written}
             command = [*inside, "unshare", "-m", "-p", "--fork", "--kill-child", "--mount-proc"]
             process = stack.enter_context(_holder(command, settings))
@@ -162,6 +166,7 @@ def _environment() -> dict[str, str]:
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "OMP_NUM_THREADS": "1",
         "HF_HUB_OFFLINE": "1",
+        "NUMBA_CACHE_DIR": str(COMPILED),
         "MLFLOW_DISABLE_TELEMETRY": "true",
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_agent_register_timeout_ms": "240000",

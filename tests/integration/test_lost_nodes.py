@@ -118,7 +118,7 @@ def test_a_training_saves_itself_before_a_machine_is_taken_away(cluster: Cluster
         assert time.monotonic() < deadline, "no worker has begun"
         time.sleep(0.5)
     with cluster.held.request("PUT .hatten.training/step-") as wait:
-        assert not [name for name in cluster.files("drained/model") if "/step-" in name]
+        assert not [name for name in cluster.names("drained/model") if "/step-" in name]
         why = "--reason DRAIN_NODE_REASON_PREEMPTION --reason-message spot --deadline-remaining-seconds 600"
         drained = at_work[0].run(f"ray drain-node --address {cluster.head.address}:6390 {why}")
         assert drained.returncode == 0, drained.stderr
@@ -127,4 +127,4 @@ def test_a_training_saves_itself_before_a_machine_is_taken_away(cluster: Cluster
     _, err = running.communicate(timeout=STEP_S)
     assert running.returncode != 0
     assert "Traceback" not in err
-    assert [name for name in cluster.files("drained/model") if "/step-" in name]
+    assert [name for name in cluster.names("drained/model") if "/step-" in name]

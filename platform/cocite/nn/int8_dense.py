@@ -13,18 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numba
 import numpy as np
 import torch
 from torch import Tensor
 
+from cocite.compiled import compiled
 from cocite.errors import ConfigError
 
 STEPS = 127
 """Largest integer of weights and inputs; the least is its negative."""
 LEAST_SCALE = np.finfo(np.float32).tiny
 """Less than this is no divisor: its reciprocal is infinite."""
-_compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 
 def has_int8() -> bool:
@@ -97,7 +96,7 @@ class Int8Dense:
 _NO_RESIDUAL = torch.empty(0, 0)
 
 
-@_compiled
+@compiled
 def _limits(bits):
     """(n, 2) the bits of each row's least and largest number, given the (n, in) bits of its fp32 numbers.
 
@@ -115,7 +114,7 @@ def _limits(bits):
     return limits
 
 
-@_compiled
+@compiled
 def _grid(least, most):
     """The scale and the offset of a row: a component is about scale * integer + offset."""
     half = np.float32(0.5)
@@ -124,7 +123,7 @@ def _grid(least, most):
     return (np.float32(1) if scale < LEAST_SCALE else scale), half * most + half * least
 
 
-@_compiled
+@compiled
 def _quantize(inputs, limits, integers):
     """The integers -127 ... 127 nearest to each row's components."""
     # Cut off, positive numbers plus a half are rounded; a call of rint would keep the loop from vectors.
@@ -137,7 +136,7 @@ def _quantize(inputs, limits, integers):
             integers[i, j] = np.int8(np.int32((inputs[i, j] - offset) * factor + shift) - positive)
 
 
-@_compiled
+@compiled
 def _scale_back(products, limits, scales, sums, bias, residual, outputs):
     """The fp32 outputs of (n, out) products of integers, plus the residual unless it is empty."""
     for i in range(products.shape[0]):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cocite.retrieval.engines.kernels import compiled
+from cocite.compiled import compiled
 
 RARE = 255
 """The code of an entry whose counts stand in the table of rare ones."""

@@ -1,9 +1,8 @@
 """The inner loops over postings, lists and bytes, compiled by Numba.
 
 SciPy and FAISS have no operation that reads the heads of inverted lists only, or that scores chosen documents against
-several queries in one pass over their words. Each kernel releases the interpreter's lock, so threads run beside each
-other, and Numba keeps its machine code in ``__pycache__`` (or a folder of the user's cache), so that only the first use
-on a machine compiles it. Callers check the arguments: a kernel does not look whether a row lies inside its arrays.
+several queries in one pass over their words. Callers check the arguments: a kernel does not look whether a row lies
+inside its arrays.
 """
 
 # Without annotations: Numba infers the types, and mypy does not read what it compiles.
@@ -11,10 +10,9 @@ on a machine compiles it. Callers check the arguments: a kernel does not look wh
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+from cocite.compiled import compiled
 
 
 @compiled

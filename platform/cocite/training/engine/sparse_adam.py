@@ -82,9 +82,9 @@ def _rows(table: Tensor) -> Any:
 @cache
 def _kernel() -> Any:
     """The update of some rows; compiled, or read from Numba's cache, when it is first needed."""
-    import numba
+    from cocite.compiled import compiled
 
-    return numba.njit(cache=True, nogil=True, error_model="numpy")(_update_rows)
+    return compiled(_update_rows)
 
 
 def _update_rows(weights, means, squares, rows, gradients, mean_share, square_share, rate, epsilon):
