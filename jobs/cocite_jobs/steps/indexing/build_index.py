@@ -142,32 +142,34 @@ def build_index(
         before_split=before_split,
         vector_kind=vector_kind,
     )
-    elsewhere = None if root.local is not None else RemoteVersion.next(root)
-    work = ShardParts(
-        corpus=Location.of(corpus).uri,
-        corpus_version=store.version,
-        bodies=bodies,
-        shards=shards,
-        files=root.parent / f".{root.name}.parts",
-        version=root if elsewhere is None else elsewhere.folder,
-        known_until=known_until,
-        before_split=before_split,
-        model=_everywhere(model),
-        vectors_from=_everywhere(vectors_from),
-        encoder_ids=tuple(plan.meta["encoder_ids"].items()),
-        bm25=tuple(bm25.changed().items()),
-        vector_kind=vector_kind,
-        threads=max(1, int(workers.cpus)),
-    )
     if not encoders or vectors_from is not None:
         workers = replace(workers, gpus=0.0)
     with ExitStack() as stack:
+        elsewhere = None
+        if root.local is None:  # under the lock: a build that ended meanwhile has taken a number
+            stack.enter_context(output_lock(root, "index.build"))
+            elsewhere = RemoteVersion.next(root)
+        work = ShardParts(
+            corpus=Location.of(corpus).uri,
+            corpus_version=store.version,
+            bodies=bodies,
+            shards=shards,
+            files=root.parent / f".{root.name}.parts",
+            version=root if elsewhere is None else elsewhere.folder,
+            known_until=known_until,
+            before_split=before_split,
+            model=_everywhere(model),
+            vectors_from=_everywhere(vectors_from),
+            encoder_ids=tuple(plan.meta["encoder_ids"].items()),
+            bm25=tuple(bm25.changed().items()),
+            vector_kind=vector_kind,
+            threads=max(1, int(workers.cpus)),
+        )
         if workers.on == "ray":  # one Ray for all stages, and nothing is written without it
             stack.enter_context(ray_connection(workers.address, verbose=workers.verbose))
             workers = workers.on_nodes(living_nodes())
         parts = _Parts(plan, work, workers, advance)
         if elsewhere is not None:
-            stack.enter_context(output_lock(root, "index.build"))
             meta = elsewhere.publish(plan, partial(parts.write_elsewhere, elsewhere))
             name = elsewhere.name
         else:

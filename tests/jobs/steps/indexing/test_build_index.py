@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from cocite_jobs.steps.indexing import build_index as module
 from cocite_jobs.steps.indexing.build_index import Built, build_index
 from cocite_jobs.steps.run_parts import Workers
 from cocite_jobs.storage.location import Location
+from cocite_jobs.storage.output import output_lock
 from cocite_jobs.storage.transfer import fetch
 
 TESTS = Path(__file__).parents[3]
@@ -112,6 +115,25 @@ def test_an_index_elsewhere_is_made_in_place(corpus: Corpus, tmp_path: Path, rem
     Location.of(f"{remote}/other").write("thesis.tex", "")
     with pytest.raises(InputError, match="holds something that is not an index"):
         built(corpus, f"{remote}/other")
+
+
+def test_the_number_of_a_version_elsewhere_is_taken_under_the_lock(
+    corpus: Corpus, remote: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another build ends just before this one has the lock."""
+
+    @contextmanager
+    def late(location: Location, name: str) -> Iterator[None]:
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "output_lock", output_lock)
+            assert built(corpus, f"{remote}/index", shards=2).version == "000001"
+        with output_lock(location, name):
+            yield
+
+    monkeypatch.setattr(module, "output_lock", late)
+    assert built(corpus, f"{remote}/index").version == "000002"
+    versions = Location.of(f"{remote}/index/versions")
+    assert [len((versions / name / "shards").names()) for name in versions.names()] == [2, SHARDS]
 
 
 def test_what_was_made_before_an_interrupt_is_kept(corpus: Corpus, tmp_path: Path) -> None:
