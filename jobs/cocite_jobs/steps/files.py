@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.artifacts import sha256
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite_jobs.storage.cache import fetch_bodiless, fetch_local, source_of
@@ -38,12 +39,35 @@ def fetch_seen_index(source: str) -> Path:
 
 def _seen(folder: Path, source: str) -> Path:
     if not folder.is_dir():
-        raise NotFoundError(
-            f"{socket.gethostname()}, which makes a part, sees no such folder",
-            where=source,
-            hint="put it where every machine sees it under the same path, or give a URI",
-        )
+        raise _unseen("folder", source)
     return folder
+
+
+def _unseen(what: str, source: str) -> NotFoundError:
+    return NotFoundError(
+        f"{socket.gethostname()}, which makes a part, sees no such {what}",
+        where=source,
+        hint="put it where every machine sees it under the same path, or give a URI",
+    )
+
+
+def fetch_seen_file(source: str, digest: str, what: str) -> Path:
+    """A file that the step's command read, as this worker sees it; one elsewhere is copied.
+
+    Args:
+        source: its path or URI.
+        digest: its SHA-256, as the command read it.
+        what: the file, in words.
+
+    Raises:
+        NotFoundError: this machine does not see it.
+        InputError: it sees another one.
+    """
+    path = fetch(source)
+    if not path.is_file():
+        raise _unseen("file", source)
+    require_seen(sha256(path) == digest, what, source)
+    return path
 
 
 def place_of(path: Path) -> str:

@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cocite.artifacts import sha256
 from cocite.corpus.starter import starter_corpus
 from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite_jobs.steps.files import (
     fetch_seen,
+    fetch_seen_file,
     open_seen,
     read_array,
     read_arrays,
@@ -34,6 +36,23 @@ def test_another_corpus_than_the_commands_is_refused() -> None:
     with pytest.raises(InputError, match=r"sees another corpus here than the command \(give paths that are"):
         open_seen(str(corpus.path), "another")
     require_seen(True, "model", "model")
+
+
+def test_another_file_than_the_commands_is_refused(tmp_path: Path, remote: str) -> None:
+    path = tmp_path / "queries.jsonl"
+    path.write_text("{}\n")
+    digest = sha256(path)
+    Location.of(remote).write("queries.jsonl", "{}\n")
+    assert fetch_seen_file(str(path), digest, "file of queries") == path
+    assert fetch_seen_file(f"{remote}/queries.jsonl", digest, "file of queries").read_text() == "{}\n"
+    Location.of(remote).write("queries.jsonl", "{} \n")
+    path.write_text("")
+    for source in (str(path), f"{remote}/queries.jsonl"):
+        with pytest.raises(InputError, match=r"queries\.jsonl: .* sees another file of queries here"):
+            fetch_seen_file(source, digest, "file of queries")
+    path.unlink()
+    with pytest.raises(NotFoundError, match=r"which makes a part, sees no such file \(put"):
+        fetch_seen_file(str(path), digest, "file of queries")
 
 
 def test_a_file_that_changed_or_went_is_not_read(tmp_path: Path) -> None:

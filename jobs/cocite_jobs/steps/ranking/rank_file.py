@@ -6,7 +6,6 @@ ended early goes on with those that are missing. No process holds more than the 
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import time
@@ -15,18 +14,18 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
+from cocite.artifacts import sha256
 from cocite.evaluation.queries import QueryFile, QueryRange
 from cocite.evaluation.ranked_file import RankedFile, rank_file
 from cocite.evaluation.tasks import paper_ids
 from cocite.evaluation.trec import RunWriter, join_runs
 from cocite.progress_bars import ProgressBars, no_bars
-from cocite_jobs.steps.files import place_of, read_file, write_file
+from cocite_jobs.steps.files import fetch_seen_file, place_of, read_file, write_file
 from cocite_jobs.steps.parts import FinishedParts, Part, Result
 from cocite_jobs.steps.ranking.chosen_system import ChosenSystem, part_queries
 from cocite_jobs.steps.run_parts import Workers, run_parts
 from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.output import output_lock
-from cocite_jobs.storage.transfer import fetch
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,7 @@ class RankQueries:
     Attributes:
         system: what ranks.
         queries: the file, by its path or URI, which every worker sees.
+        digest: of that file: its SHA-256.
         k: depth of the rankings.
         batch: queries ranked at a time.
         tag: name of the system in the run.
@@ -43,26 +43,27 @@ class RankQueries:
 
     Example:
         >>> system = ChosenSystem("bm25", "/data/index", "000001", "12ab")
-        >>> RankQueries(system, "/data/queries.jsonl", 100, 64, "bm25", Location.of("/data/.run.parts")).k
+        >>> RankQueries(system, "/data/queries.jsonl", "34cd", 100, 64, "bm25", Location.of("/data/.run.parts")).k
         100
     """
 
     system: ChosenSystem
     queries: str
+    digest: str
     k: int
     batch: int
     tag: str
     to: Location
 
     def open(self) -> Callable[[Part], Result]:
-        """Open the index and the system.
+        """Open the index, the system and the queries.
 
         Raises:
             CociteError: this machine does not see them, or sees others than the driver.
         """
         index = self.system.open_index()
         rank = self.system.open(index)
-        queries = fetch(self.queries) if "://" in self.queries else Path(self.queries)
+        queries = fetch_seen_file(self.queries, self.digest, "file of queries")
 
         def make(part: Part) -> Result:
             cpu = time.process_time()
@@ -118,13 +119,13 @@ def rank_in_parts(
     """
     system = ChosenSystem.over(index, name, model, **chosen)
     scratch = Location.of(beside).parent / f".{Location.of(beside).name}.parts"
-    work = RankQueries(system, place_of(queries), k, batch, tag, scratch)
+    digest = sha256(queries)
+    work = RankQueries(system, place_of(queries), digest, k, batch, tag, scratch)
     size = size or part_queries(k, batch)
     with system.opened_corpus(index) as corpus:
         ranges = list(QueryFile(queries, corpus).ranges(size))
     parts = [Part(f"{number:06d}", found.count, asdict(found)) for number, found in enumerate(ranges)]
-    with queries.open("rb") as file:  # its content: another machine, which goes on, has a copy of its own
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    # The content of the file, not its path: another machine, which goes on, has a copy of its own.
     key = [system.key, k, batch, tag, size, digest]
     with output_lock(scratch.parent, f"{scratch.name.strip('.')}.ranking"):
         finished = FinishedParts(scratch / "finished", json.dumps(key, sort_keys=True))

@@ -28,8 +28,8 @@ from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite_jobs.cluster.connection import ray_connection
 from cocite_jobs.steps.parts import Result
 from cocite_jobs.steps.ranking import rank_file as module
-from cocite_jobs.steps.ranking.rank_file import rank_in_parts, rank_on_ray
-from cocite_jobs.steps.run_parts import Workers
+from cocite_jobs.steps.ranking.rank_file import RankQueries, rank_in_parts, rank_on_ray
+from cocite_jobs.steps.run_parts import Workers, run_parts
 from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.output import output_lock
 from cocite_jobs.storage.transfer import fetch, uploaded
@@ -93,6 +93,23 @@ def test_a_bad_line_is_found_before_a_query_is_ranked(index: Path, queries: Path
     with pytest.raises(InputError, match="bad.jsonl, line 87: the key 'id' is missing"):
         rank(index, bad, tmp_path / "run")
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == []
+
+
+def test_a_worker_that_sees_another_file_ranks_nothing(
+    index: Path, queries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on another machine, the worker sees another content than the command under the same path."""
+
+    def elsewhere(work: RankQueries, *arguments: Any, **options: Any) -> list[Result]:
+        seen.write_text(queries.read_text().replace("q7", "q07"))
+        return run_parts(work, *arguments, **options)
+
+    seen = tmp_path / "queries.jsonl"
+    seen.write_text(queries.read_text())
+    monkeypatch.setattr(module, "run_parts", elsewhere)
+    with pytest.raises(InputError, match=r"queries\.jsonl: .* sees another file of queries here"):
+        rank(index, seen, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_command_copies_no_shard_of_an_index_elsewhere(
