@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -103,17 +103,29 @@ class RemoteStore:
                 shutil.rmtree(folder.parent, ignore_errors=True)
 
     def save(self, step: int, write: Write, metrics: Mapping[str, float]) -> None:  # noqa: ARG002 - in the manifest
-        """See ``Store``."""
+        """See ``Store``.
+
+        Where one rank has no room for its part or cannot upload it, every rank raises its error. ``write`` exchanges
+        with the other ranks and raises on all of them or none, so it is called outside of that.
+        """
         checkpoint = self.location / f"step-{step:08d}"
         # There may be a damaged checkpoint of this step, or one from which training did not resume: none of its files
         # may remain among the new ones.
         self._on_first_rank(checkpoint.clear)
-        with tempfile.TemporaryDirectory(prefix="cocite-checkpoint-") as temporary:
-            folder = Path(temporary)
+        with ExitStack() as stack:
+
+            def make_folder() -> Path:
+                # A rank that cannot remove its copy later must not raise alone.
+                made = tempfile.TemporaryDirectory(prefix="cocite-checkpoint-", ignore_cleanup_errors=True)
+                return Path(stack.enter_context(made))
+
+            def upload() -> None:
+                checkpoint.upload(folder, [path.name for path in folder.iterdir() if path.name != MANIFEST])
+
+            folder = self._on_every_rank(make_folder)
             write(folder)
-            files = [path.name for path in folder.iterdir() if path.name != MANIFEST]
             # All shards first, then the manifest: a checkpoint without one does not count.
-            self._on_every_rank(lambda: checkpoint.upload(folder, files))
+            self._on_every_rank(upload)
             self._on_first_rank(lambda: checkpoint.upload(folder, [MANIFEST]))
         self._on_first_rank(self._retain)
 
@@ -199,25 +211,32 @@ class RemoteStore:
 
     def _on_first_rank(self, work: Callable[[], T]) -> T:
         """Run a function on rank 0 and return its result on all ranks; if it fails, every rank raises its error."""
-        result: Any = None
-        failure: CociteError | None = None
-        if self.world.first:
-            try:
-                result = work()
-            except CociteError as error:
-                failure = error
+        result, failure = self._attempt(work) if self.world.first else (None, None)
         result, failure = self.world.agree((result, failure))
         if failure is not None:
             raise failure
         return result  # type: ignore[no-any-return]
 
-    def _on_every_rank(self, work: Callable[[], object]) -> None:
-        """Run a function on every rank; if one fails, every rank raises the error of the first that failed."""
-        failure: CociteError | None = None
-        try:
-            work()
-        except CociteError as error:
-            failure = error
+    def _on_every_rank(self, work: Callable[[], T]) -> T:
+        """Run a function on every rank and return its own result on each; if one fails, every rank raises the error of
+        the first that failed."""
+        result, failure = self._attempt(work)
         first = next((other for other in self.world.collect(failure) if other is not None), None)
         if first is not None:
             raise first
+        return result  # type: ignore[return-value]
+
+    def _attempt(self, work: Callable[[], T]) -> tuple[T | None, CociteError | None]:
+        """The result of a function, or its error as one that the other ranks can raise, too."""
+        try:
+            return work(), None
+        except CociteError as error:
+            return None, error
+        except OSError as error:  # of this machine's disk, for what lies elsewhere raises no other
+            failure = CociteError(
+                f"rank {self.world.rank} cannot hold a checkpoint: {error.strerror or error}",
+                where=str(error.filename or self.location.uri),
+                hint="checkpoints that are there are whole: make room, or set TMPDIR to another folder, then resume",
+            )
+            failure.__cause__ = error
+            return None, failure

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import json
+import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from helpers.object_stores import everywhere
 from pyarrow import fs
 
 from cocite.errors import CociteError, IntegrityError
-from cocite.manifests import MANIFEST
+from cocite.manifests import MANIFEST, manifest_text
 from cocite.training.engine import loop
 from cocite.training.engine.kept_blocks import KeptBlocks, remove_others
 from cocite.training.engine.stores import FolderStore
@@ -185,6 +187,41 @@ def test_two_ranks_upload_their_parts_and_one_goes_on_with_them(tmp_path: Path) 
     task, steps = train(store, World())
     assert steps == []  # it was finished
     np.testing.assert_allclose(weights(task).tolist(), found[0]["weights"], rtol=1e-6)
+
+
+def without_room(world: World, folder: str) -> list[list[str]]:
+    """What a rank hears of rank 1, whose temporary disk takes no part of a checkpoint and no copy of one."""
+    store = RemoteStore(far(Path(folder)), world, metric="fit", keep=2)
+    full = Path(folder) / f"full-{world.rank}"
+    full.touch()  # a file, in which no folder can be made
+
+    def write(to: Path) -> None:
+        assert all(world.collect(to.is_dir()))
+        (to / MANIFEST).write_text(manifest_text("training-checkpoint", {"metrics": {}}, {}))
+
+    def resume() -> None:
+        os.environ["LOCAL_RANK"] = "0"  # each copies a checkpoint, as on machines of their own
+        with store.latest():
+            pass
+
+    store.save(1, write, {})
+    tempfile.tempdir = str(full) if world.rank == 1 else None
+    heard = []
+    for attempt in (lambda: store.save(2, write, {}), resume):
+        with pytest.raises(CociteError, match="cannot hold a checkpoint") as caught:
+            attempt()
+        heard.append([str(caught.value), *store.checkpoints()])
+    return heard
+
+
+@pytest.mark.integration
+def test_all_ranks_hear_of_one_that_has_no_room(tmp_path: Path) -> None:
+    one, other = together(without_room, str(tmp_path / "far"))
+    assert one == other
+    for sentence, *checkpoints in one:
+        assert "full-1/" in sentence
+        assert ": rank 1 cannot hold a checkpoint: Not a directory (checkpoints that are there" in sentence
+        assert checkpoints == ["step-00000001"]
 
 
 def test_an_artifact_beside_the_checkpoints_stays_and_is_verified(tmp_path: Path) -> None:
