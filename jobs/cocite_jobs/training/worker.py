@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -30,6 +30,7 @@ from cocite_jobs.training.progress import Event, ProgressSender, ignore_progress
 from cocite_jobs.training.training_run import TrainingRun, temporary_model
 from cocite_jobs.training.types import TrainingJob
 
+T = TypeVar("T")
 Saved = Callable[[int, Mapping[str, float]], None]
 """Called on every rank when a checkpoint has been written, with its step and its dev metrics."""
 
@@ -171,15 +172,21 @@ class LogKeepingStore:
         return self.store.place
 
     def latest(self) -> AbstractContextManager[Path | None]:
-        """See ``Store``."""
+        """See ``Store``. Where rank 0 cannot read the log, every rank raises its error."""
         return self._latest()
 
     @contextmanager
     def _latest(self) -> Iterator[Path | None]:
         with self.store.latest() as folder:
-            if folder is not None and self.world.first:
+            if folder is not None:
                 step = int(folder.name.removeprefix("step-"))
-                self.sender.resume(step, self.run.read_log(step))
+                logged = self._on_first_rank(
+                    lambda: self.run.read_log(step),
+                    f"the log up to step {step} could not be read",
+                    "see to the file system, then resume",
+                )
+                if logged is not None:
+                    self.sender.resume(step, logged)
             yield folder
 
     def save_beside(self, name: str, write: Write, meta: Mapping[str, Any]) -> None:
@@ -192,23 +199,36 @@ class LogKeepingStore:
 
     def save(self, step: int, write: Write, metrics: Mapping[str, float]) -> None:
         """See ``Store``. Where rank 0 cannot write the log, every rank raises its error."""
+        self._on_first_rank(
+            lambda: self.run.write_log(
+                list(self.sender.entries)
+            ),  # a copy: the training may log on meanwhile
+            f"the checkpoint of step {step} could not be written",
+            "the checkpoint before it is whole: make room, then resume",
+        )
+        # After the log: a resumed training may find entries beyond its checkpoint, which it drops, but never too few.
+        self.store.save(step, write, metrics)
+        if self.saved is not None:
+            self.saved(step, metrics)
+
+    def _on_first_rank(self, work: Callable[[], T], message: str, hint: str) -> T | None:
+        """The result of a function on rank 0, None on the others; if it fails, every rank raises its error.
+
+        Args:
+            work: the function.
+            message: of an error of the file system, before its reason.
+            hint: of that error.
+        """
+        result: T | None = None
         failure: CociteError | None = None
         if self.world.first:
             try:
-                # A copy: the training may log on while this is written.
-                self.run.write_log(list(self.sender.entries))
+                result = work()
             except OSError as error:
-                failure = CociteError(
-                    f"the checkpoint of step {step} could not be written: {error.strerror}",
-                    where=self.run.location.uri,
-                    hint="the checkpoint before it is whole: make room, then resume",
-                )
+                failure = CociteError(f"{message}: {error.strerror}", where=self.run.location.uri, hint=hint)
             except CociteError as error:
                 failure = error
         failure = self.world.agree(failure)
         if failure is not None:
             raise failure
-        # After the log: a resumed training may find entries beyond its checkpoint, which it drops, but never too few.
-        self.store.save(step, write, metrics)
-        if self.saved is not None:
-            self.saved(step, metrics)
+        return result

@@ -144,15 +144,8 @@ def test_the_log_is_written_with_a_checkpoint_and_sent_again_on_resuming(run: Tr
     assert sender.entries == [({"loss": 1.0}, 1), ({"loss": 0.5}, 2)]
 
 
-def test_a_log_that_cannot_be_written_stops_all_ranks_before_the_checkpoint(
-    run: TrainingRun, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Rank 1 agrees with rank 0's error, though it writes no log itself."""
-
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(TrainingRun, "write_log", full)
+def worlds() -> tuple[World, World]:
+    """Two ranks, of which the second is told what the first agreed with, though it does nothing itself."""
     from_first: list[Any] = []
 
     class First(World):
@@ -167,12 +160,45 @@ def test_a_log_that_cannot_be_written_stops_all_ranks_before_the_checkpoint(
             assert value is None
             return from_first[-1]
 
-    for world in (First(), Second()):
+    return First(), Second()
+
+
+def test_a_log_that_cannot_be_written_stops_all_ranks_before_the_checkpoint(
+    run: TrainingRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(TrainingRun, "write_log", full)
+    for world in worlds():
         memory = MemoryStore()
         store = LogKeepingStore(memory, world, run, ProgressSender(print, TrainingSettings()), None)
         with pytest.raises(CociteError, match=r"checkpoint of step 5 could not be written: No space left on"):
             store.save(5, lambda _: None, {})
         assert memory.step is None
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (
+            OSError(errno.EIO, "Input/output error"),
+            r"the log up to step 5 could not be read: Input/output err",
+        ),
+        (CociteError("no answer", where="s3://bucket"), "^s3://bucket: no answer$"),
+    ],
+)
+def test_a_log_that_cannot_be_read_stops_all_ranks(
+    run: TrainingRun, monkeypatch: pytest.MonkeyPatch, error: Exception, sentence: str
+) -> None:
+    def unreadable(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(TrainingRun, "read_log", unreadable)
+    for world in worlds():
+        store = LogKeepingStore(MemoryStore(5), world, run, ProgressSender(print, TrainingSettings()), None)
+        with pytest.raises(CociteError, match=sentence), store.latest():
+            pass
 
 
 def test_a_job_gives_the_same_numbers_each_time_in_one_process(corpus: Corpus, tmp_path: Path) -> None:
