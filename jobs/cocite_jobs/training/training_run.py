@@ -198,9 +198,9 @@ class TrainingRun:
         """The entries logged up to a step; empty where no log can be read."""
         try:
             entries = json.loads(self.location.read(LOG) or b"[]")
-        except ValueError:
+            return [(metrics, at) for metrics, at in entries if at <= step]
+        except (ValueError, TypeError):
             return []
-        return [(metrics, at) for metrics, at in entries if at <= step]
 
     @contextmanager
     def lock(self) -> Iterator[None]:
