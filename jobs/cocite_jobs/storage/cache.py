@@ -9,12 +9,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from cocite.artifacts import verify
 from cocite.atomic_files import write_atomic
 from cocite.corpus.store import BODY_FILES, KIND
-from cocite.errors import NotFoundError
+from cocite.errors import IntegrityError, NotFoundError
 from cocite.locks import locked
-from cocite.manifests import MANIFEST, read_manifest
+from cocite.manifests import MANIFEST, RESTORE, read_manifest
 from cocite.retrieval.index.stored_corpus import bodiless_files, bodiless_text
 from cocite_jobs.storage.location import Location
 
@@ -126,7 +125,8 @@ def fetch_bodiless(source: str | Path) -> Path:
 
     Raises:
         NotFoundError: there is no artifact.
-        CociteError: it is no corpus, the URI's file system does not answer, or the copy is damaged.
+        IntegrityError: a file of it is damaged or missing.
+        CociteError: it is no corpus, or the URI's file system does not answer.
     """
     location = Location.of(source)
     if location.local is not None:
@@ -148,9 +148,12 @@ def fetch_bodiless(source: str | Path) -> Path:
             manifest = read_manifest(copy, kind=KIND)
             if not manifest.files.keys() & set(BODY_FILES):
                 return _copy_artifact(location, whole)
-            location.download(copy, bodiless_files(manifest))
+            try:
+                location.download(copy, bodiless_files(manifest))
+            except NotFoundError as error:
+                raise IntegrityError("the file is missing", where=error.where, hint=RESTORE) from error
             write_atomic(copy / MANIFEST, bodiless_text(manifest))
-            verify(copy)
+            location.verified(copy)
             copy.rename(bodiless)
         return bodiless
 

@@ -158,11 +158,7 @@ class RemoteStore:
                 if whole
                 else f"no earlier checkpoint is whole: remove {name} to start over"
             )
-            where = Path(error.where or name)
-            damaged = where.relative_to(folder.parent) if where.is_relative_to(folder.parent) else where.name
-            raise IntegrityError(
-                error.message, where=(self.location / str(damaged)).uri, hint=advice
-            ) from error
+            raise IntegrityError(error.message, where=error.where, hint=advice) from error
 
     def _download(self, name: str, folder: Path) -> None:
         """Download a checkpoint, and beside it what was mined for it."""

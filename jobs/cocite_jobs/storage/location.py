@@ -16,7 +16,7 @@ from typing import Any
 
 from cocite.artifacts import publish, verify
 from cocite.atomic_files import replace_file
-from cocite.errors import CociteError, InputError, NotFoundError
+from cocite.errors import CociteError, InputError, IntegrityError, NotFoundError
 from cocite.manifests import MANIFEST, Manifest, read_manifest
 from cocite.write_errors import writing_to
 
@@ -167,7 +167,7 @@ class Location:
             return path.read_bytes() if path.is_file() else None
         with translate_errors(self.uri):
             try:
-                with self.files.open_input_stream(f"{self.path}/{name}") as file:
+                with self._opened(name) as file:
                     return bytes(file.read())
             except FileNotFoundError:
                 return None
@@ -264,16 +264,19 @@ class Location:
 
     def _download(self, folder: Path, name: str) -> None:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        if self.files is None:
-            shutil.copyfile(Path(self.path, name), folder / name)
-            return
-        with (
-            # Else an error of the folder would be told as one of the other file system.
-            writing_to(folder, hint="free some space there"),
-            self.files.open_input_stream(f"{self.path}/{name}") as source,
-            (folder / name).open("wb") as file,
-        ):
-            shutil.copyfileobj(source, file, COPY_BYTES)
+        # Else an error of the folder would be told as one of the other file system.
+        with writing_to(folder, hint="free some space there"):
+            try:
+                source = self._opened(name)
+            except FileNotFoundError as error:
+                raise NotFoundError("no such file", where=(self / name).uri) from error
+            with source, (folder / name).open("wb") as file:
+                shutil.copyfileobj(source, file, COPY_BYTES)
+
+    def _opened(self, name: str) -> Any:
+        """A file for reading."""
+        path = f"{self.path}/{name}"
+        return open(path, "rb") if self.files is None else self.files.open_input_stream(path)
 
     def download(self, folder: Path, names: Iterable[str] | None = None) -> Path:
         """Copy files into a local folder, which is made; returns that folder.
@@ -281,6 +284,9 @@ class Location:
         Args:
             folder: the destination.
             names: of the files, relative to this folder; None: all.
+
+        Raises:
+            NotFoundError: there is no file of one of the names.
         """
         folder.mkdir(parents=True, exist_ok=True)
         if self.files is None and names is None:
@@ -318,7 +324,21 @@ class Location:
         """
         if MANIFEST not in self.names():
             raise NotFoundError(f"holds no {MANIFEST}", where=self.uri)
-        return verify(self.download(folder))
+        return self.verified(self.download(folder))
+
+    def verified(self, copy: Path) -> Manifest:
+        """The manifest of a copy of the artifact that is here, every byte of which is verified.
+
+        Raises:
+            IntegrityError: a file is damaged or missing; it is named as it is here, for the copy is the reader's own.
+        """
+        try:
+            return verify(copy)
+        except IntegrityError as error:
+            where = Path(error.where or copy)
+            inside = where.relative_to(copy).as_posix() if where.is_relative_to(copy) else "."
+            place = self if inside == "." else self / inside
+            raise IntegrityError(error.message, where=place.uri, hint=error.hint) from error
 
 
 def _with_retry_limit(uri: str) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -128,7 +129,7 @@ def test_a_corpus_that_has_no_body_sentences_is_copied_as_it_is(remote: str) -> 
 
 
 @everywhere
-def test_what_is_no_corpus_or_damaged_is_not_copied_without_bodies(remote: str, tmp_path: Path) -> None:
+def test_what_is_no_corpus_damaged_or_incomplete_is_not_copied(remote: str, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match=r"holds no manifest\.json"):
         fetch_bodiless(f"{remote}/nothing")
     Location.of(f"{remote}/other").put(write_artifact(tmp_path / "made"))
@@ -136,8 +137,14 @@ def test_what_is_no_corpus_or_damaged_is_not_copied_without_bodies(remote: str, 
         fetch_bodiless(f"{remote}/other")
     Location.of(f"{remote}/corpus").put(starter_corpus().path)
     Location.of(f"{remote}/corpus").write("papers.arrow", "wrong")
-    with pytest.raises(IntegrityError, match=r"papers\.arrow: damaged"):
-        fetch_bodiless(f"{remote}/corpus")
+    for fetch_some in (fetch_bodiless, fetch_local):
+        with pytest.raises(IntegrityError, match=re.escape(f"{remote}/corpus/papers.arrow: damaged")):
+            fetch_some(f"{remote}/corpus")
+    Location.of(f"{remote}/corpus").remove("papers.arrow")
+    for fetch_some in (fetch_bodiless, fetch_local):
+        sentence = f"{remote}/corpus/papers.arrow: the file is missing (restore it or build it again)"
+        with pytest.raises(IntegrityError, match=re.escape(sentence)):
+            fetch_some(f"{remote}/corpus")
     assert not list((tmp_path / "cache").rglob(MANIFEST))
 
 

@@ -66,6 +66,8 @@ def test_files_of_subfolders_are_uploaded_and_downloaded(location: Location, tmp
     files = sorted(path.relative_to(back).as_posix() for path in back.rglob("*") if path.is_file())
     assert files == ["a", "inner/b"]
     assert (back / "a").read_bytes() == (source / "a").read_bytes()
+    with pytest.raises(NotFoundError, match=r"/left: no such file$"):
+        location.download(tmp_path / "some", ["a", "left"])
 
 
 @everywhere

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from helpers.object_stores import everywhere
 
+from cocite.errors import NotFoundError
 from cocite.part_files import LocalFiles
 from cocite_jobs.storage import part_files as module
 from cocite_jobs.storage.location import Location
@@ -52,7 +53,7 @@ def test_folders_are_copied_a_few_at_a_time(remote: str, ahead: int, monkeypatch
         assert not list(files.scratch.rglob("text"))
         [whole] = [sorted(path.name for path in folder.iterdir()) for folder in files.each(names[:1])]
         assert whole == ["more", "text"]
-        with pytest.raises(FileNotFoundError, match="unknown"):
+        with pytest.raises(NotFoundError, match=r"/unknown: no such file$"):
             list(files.each(names, ["unknown"]))
 
 
