@@ -86,22 +86,21 @@ class FinishedParts:
         Raises:
             IntegrityError: a file is damaged.
         """
-        found = {}
-        for name in self.folder.names():
-            if name.startswith(".") or not name.endswith(".json"):
-                continue
-            record = self._parse(name)
-            if record["key"] == self.key:
-                found[name.removesuffix(".json")] = record["result"]
-        return found
+        names = [name for name in self.folder.names() if name.endswith(".json") and not name.startswith(".")]
+        records = map(self._parse, names, self.folder.read_each(names))
+        return {
+            name.removesuffix(".json"): record["result"]
+            for name, record in zip(names, records, strict=True)
+            if record["key"] == self.key
+        }
 
     def add(self, part: Part, result: Mapping[str, Any]) -> None:
         """Record a part, whose output is in place."""
         self.folder.write(f"{part.name}.json", json.dumps({"key": self.key, "result": dict(result)}) + "\n")
 
-    def _parse(self, name: str) -> dict[str, Any]:
+    def _parse(self, name: str, content: bytes | None) -> dict[str, Any]:
         try:
-            record = json.loads(self.folder.read(name) or b"")
+            record = json.loads(content or b"")
             return {"key": record["key"], "result": dict(record["result"])}
         except (ValueError, KeyError, TypeError) as error:
             raise IntegrityError(
