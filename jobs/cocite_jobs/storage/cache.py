@@ -15,6 +15,7 @@ from cocite.errors import IntegrityError, NotFoundError
 from cocite.locks import locked
 from cocite.manifests import MANIFEST, RESTORE, read_manifest
 from cocite.retrieval.index.stored_corpus import bodiless_files, bodiless_text
+from cocite.temporary import temporary_beside
 from cocite_jobs.storage.location import Location
 
 
@@ -107,10 +108,10 @@ def fetch_local(source: str | Path) -> Path:
     names = location.names()
     with locked(folder.with_suffix(".lock"), wait=True):
         if MANIFEST in names:
-            return _copy_artifact(location, folder / _folder_name(location.read(MANIFEST) or b""))
+            return _copy_artifact(location, folder, _folder_name(location.read(MANIFEST) or b""))
         there = [name for name in names if name[0] != "." and MANIFEST in (location / name).names()]
         for name in there:
-            _copy_artifact(location / name, folder / name)
+            _copy_artifact(location / name, folder, name)
         for copy in folder.iterdir():  # what was removed there is no longer of the folder here
             if copy.name not in there and not _is_digest(copy.name) and (copy / MANIFEST).is_file():
                 shutil.rmtree(copy)
@@ -141,13 +142,11 @@ def fetch_bodiless(source: str | Path) -> Path:
             return whole
         if (bodiless / MANIFEST).is_file():
             return bodiless
-        with tempfile.TemporaryDirectory(dir=cache_folder()) as temporary:
-            copy = Path(temporary, "copy")
-            copy.mkdir()
+        with temporary_beside(folder, folder=True) as copy:
             (copy / MANIFEST).write_bytes(text)
             manifest = read_manifest(copy, kind=KIND)
             if not manifest.files.keys() & set(BODY_FILES):
-                return _copy_artifact(location, whole)
+                return _copy_artifact(location, folder, whole.name)
             try:
                 location.download(copy, bodiless_files(manifest))
             except NotFoundError as error:
@@ -167,14 +166,15 @@ def _folder_name(manifest: bytes) -> str:
     return hashlib.sha256(manifest).hexdigest()[:16]
 
 
-def _copy_artifact(location: Location, folder: Path) -> Path:
-    """Copy an artifact into a folder, unless the folder has the same manifest already; returns the folder."""
+def _copy_artifact(location: Location, copies: Path, name: str) -> Path:
+    """Copy an artifact into a folder of the copies, unless it has the same manifest already; returns the folder."""
+    folder = copies / name
     manifest = folder / MANIFEST
     if not manifest.is_file() or manifest.read_bytes() != location.read(MANIFEST):
-        # Beside the cache, so that the verified copy can be renamed into it; an interrupted download leaves nothing
-        # there.
-        with tempfile.TemporaryDirectory(dir=cache_folder()) as temporary:
-            location.get(Path(temporary, "copy"))
+        # Beside the copies, so that the verified one can be renamed into its place; a download that was killed leaves
+        # its own behind, which the next one removes.
+        with temporary_beside(copies, folder=True) as copy:
+            location.get(copy)
             shutil.rmtree(folder, ignore_errors=True)
-            Path(temporary, "copy").rename(folder)
+            copy.rename(folder)
     return folder

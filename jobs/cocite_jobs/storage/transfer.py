@@ -17,7 +17,8 @@ from cocite.errors import BusyError, InputError, NotFoundError
 from cocite.locks import locked
 from cocite.manifests import MANIFEST
 from cocite.retrieval.index.versions import VersionedFolder
-from cocite_jobs.storage.cache import cache_folder, copies_of, fetch_local
+from cocite.temporary import temporary_beside
+from cocite_jobs.storage.cache import copies_of, fetch_local
 from cocite_jobs.storage.location import Location
 
 CURRENT, VERSIONS, SHARDS = "CURRENT", "versions", "shards"
@@ -100,17 +101,25 @@ def _copy_of(location: Location, names: Collection[str]) -> Path:
     one = len(names) == 1
     present = {name: (location / name).file_state() for name in names} if one else location.files_below()
     state = repr([(name, present.get(name)) for name in sorted(names)])
-    folder = copies_of(location) / hashlib.sha256(state.encode()).hexdigest()[:16]
+    copies = copies_of(location)
+    folder = copies / hashlib.sha256(state.encode()).hexdigest()[:16]
     with locked(folder.with_suffix(".lock"), wait=True):
         if not folder.is_dir():
-            _download(location, folder, names)
+            _download(location, folder, names, copies)
     return folder
 
 
-def _download(location: Location, folder: Path, names: Collection[str]) -> None:
-    """Copy files into a folder that appears when all are there."""
-    with tempfile.TemporaryDirectory(dir=cache_folder()) as temporary:
-        copy = location.download(Path(temporary, "copy"), names)
+def _download(location: Location, folder: Path, names: Collection[str], copies: Path) -> None:
+    """Copy files into a folder that appears when all are there.
+
+    Args:
+        location: of the files.
+        folder: in that of the copies.
+        names: of the files.
+        copies: the folder of the copies, beside which the files wait.
+    """
+    with temporary_beside(copies, folder=True) as copy:
+        location.download(copy, names)
         folder.parent.mkdir(parents=True, exist_ok=True)
         copy.rename(folder)
 
@@ -129,13 +138,13 @@ def _index_copy(location: Location, shards: Collection[int] | None) -> Path:
             # The index was removed and built again: its versions are numbered from the beginning.
             shutil.rmtree(local)
         if not local.is_dir():
-            _download(remote, local, [name for name in names if not name.startswith(f"{SHARDS}/")])
+            _download(remote, local, [name for name in names if not name.startswith(f"{SHARDS}/")], root)
         numbers = {name.split("/")[1] for name in names if name.startswith(f"{SHARDS}/")}
         for number in sorted(numbers):
             if (shards is None or int(number) in shards) and not (local / SHARDS / number).is_dir():
                 inside = f"{SHARDS}/{number}/"
                 part = [name.removeprefix(inside) for name in names if name.startswith(inside)]
-                _download(remote / SHARDS / number, local / SHARDS / number, part)
+                _download(remote / SHARDS / number, local / SHARDS / number, part, root)
         (root / CURRENT).write_text(text, encoding="utf-8")
     return root
 

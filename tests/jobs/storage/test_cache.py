@@ -74,6 +74,18 @@ def test_a_damaged_artifact_never_enters_the_cache(remote: str, tmp_path: Path) 
     assert not list((tmp_path / "cache").rglob(MANIFEST))
 
 
+def test_what_a_killed_download_left_is_removed_by_the_next(remote: str, tmp_path: Path) -> None:
+    Location.of(f"{remote}/corpus").put(write_artifact(tmp_path / "made"))
+    Location.of(remote).write("queries.jsonl", "{}")
+    for uri, copied_from in ((f"{remote}/corpus", f"{remote}/corpus"), (f"{remote}/queries.jsonl", remote)):
+        left = cache_folder() / f".{cache_key(Location.of(copied_from))}.0123abcd.tmp"
+        left.mkdir(parents=True)
+        (left / "half").touch()
+        fetch(uri)
+        assert not left.exists()
+    assert not list(cache_folder().glob("**/*.tmp"))
+
+
 def test_the_cache_is_the_users_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("COCITE_CACHE", str(tmp_path))
     assert cache_folder() == tmp_path

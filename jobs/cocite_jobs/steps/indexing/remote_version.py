@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,8 @@ from cocite.retrieval.index.shard_layout import SHARDS
 from cocite.retrieval.index.sharded_plan import ShardedPlan
 from cocite.retrieval.index.version_writer import KIND
 from cocite.retrieval.index.versions import current_text
-from cocite_jobs.storage.cache import cache_folder
+from cocite.temporary import temporary_beside
+from cocite_jobs.storage.cache import copies_of
 from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.transfer import CURRENT, VERSIONS
 
@@ -78,10 +78,8 @@ class RemoteVersion:
         Returns:
             What its manifest says.
         """
-        cache_folder().mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache_folder()) as scratch:  # beside the corpus, which is linked
-            folder = Path(scratch, "version")
-            folder.mkdir()
+        # In the cache, with the corpus, which is linked.
+        with temporary_beside(copies_of(self.root), folder=True) as folder:
             meta = plan.fill(folder, write)
             there = set(self.folder.files_below())
             files = seal(folder, kind=KIND, meta=meta).files
