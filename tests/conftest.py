@@ -154,8 +154,10 @@ def folder_in(
 ) -> Iterator[Callable[[str], str]]:
     """Gives the URI of an empty folder that is not on this machine: ``folder_in("memory")``, ``"s3"`` or ``"gs"``.
 
-    The test has a cache of its own for what is fetched.
+    The test has a cache of its own for what is fetched, of which this process uses nothing afterwards.
     """
+    from cocite_jobs.storage.use_marks import release_all
+
     monkeypatch.setenv("COCITE_CACHE", str(tmp_path / "cache"))
     name = uuid.uuid4().hex
 
@@ -168,6 +170,7 @@ def folder_in(
         return f"{store.root}/{name}"
 
     yield folder
+    release_all()
     files = fsspec.filesystem("memory")
     if files.exists(f"/{name}"):
         files.rm(f"/{name}", recursive=True)

@@ -116,15 +116,22 @@ def _open_locked(path: Path, where: str, wait: bool) -> Iterator[IO[str]]:
             except OSError as error:
                 if error.errno not in UNSUPPORTED:
                     raise
-            if _is_same(file, path):
+            if is_at(file.fileno(), path):
                 yield file
                 return
 
 
-def _is_same(file: IO[str], path: Path) -> bool:
-    """Whether a path still names the file that is open."""
+def is_at(descriptor: int, path: Path) -> bool:
+    """Whether a path still names the file that is open.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile() as file:
+        ...     is_at(file.fileno(), Path(file.name)), is_at(file.fileno(), Path(f"{file.name}.lock"))
+        (True, False)
+    """
     try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+        return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:
         return False
 

@@ -100,6 +100,8 @@ def test_an_option_means_the_same_in_all_commands() -> None:
         "--on",
         # Which of a model's encoders embed, and the one that rerankers start from.
         "--encoder",
+        # Jobs that are listed, and copies that are removed.
+        "--all",
         # Of a job on the cluster, and of a published model.
         "--name",
         # Of a step, whose parts they make; of a ranking, whose shards are searched without them.

@@ -17,6 +17,7 @@ from cocite.manifests import MANIFEST, RESTORE, read_manifest
 from cocite.retrieval.index.stored_corpus import bodiless_files, bodiless_text
 from cocite.temporary import temporary_beside
 from cocite_jobs.storage.location import Location
+from cocite_jobs.storage.use_marks import hold
 
 
 def cache_folder() -> Path:
@@ -39,12 +40,26 @@ def cache_key(location: Location) -> str:
 
 
 def copies_of(location: Location) -> Path:
-    """The folder of the copies of what is at a location elsewhere; it is made, and knows the location's URI."""
+    """The folder of the copies of what is at a location elsewhere; it is made, and knows the location's URI.
+
+    Until this process ends it is in use, so that ``cocite cache remove`` leaves it.
+    """
     folder = cache_folder() / cache_key(location)
-    folder.mkdir(parents=True, exist_ok=True)
-    if not _source_file(folder).is_file():
-        write_atomic(_source_file(folder), location.uri)
+    hold(mark_of(folder))
+    folder.mkdir(exist_ok=True)
+    if not source_file(folder).is_file():
+        write_atomic(source_file(folder), location.uri)
     return folder
+
+
+def mark_of(folder: Path) -> Path:
+    """The file that marks a folder of copies as in use, see :mod:`cocite_jobs.storage.use_marks`."""
+    return folder.with_suffix(".used")
+
+
+def source_file(folder: Path) -> Path:
+    """The file that holds the URI of what is in a folder of copies."""
+    return folder.with_suffix(".source")
 
 
 def source_of(copy: Path) -> str | None:
@@ -64,7 +79,7 @@ def source_of(copy: Path) -> str | None:
     """
     try:
         key, *inner = copy.relative_to(cache_folder()).parts
-        uri = _source_file(cache_folder() / key).read_text(encoding="utf-8")
+        uri = source_file(cache_folder() / key).read_text(encoding="utf-8")
     except (ValueError, FileNotFoundError):
         return None
     # A folder named by the state or the manifest's digest of what was copied stands between the two.
@@ -79,10 +94,6 @@ def source_of(copy: Path) -> str | None:
 def _is_digest(name: str) -> bool:
     """Whether a folder of the copies is named by the state or the manifest's digest of what was copied."""
     return re.fullmatch("[0-9a-f]{16}", name) is not None
-
-
-def _source_file(folder: Path) -> Path:
-    return folder.with_suffix(".source")
 
 
 def fetch_local(source: str | Path) -> Path:

@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rank": ("cocite.cli.rank:app", "Rank papers for queries from a file; writes a TREC run."),
     "train": ("cocite_jobs.cli.train:app", "Train a model from a recipe."),
     "job": ("cocite_jobs.cli.job:app", "Run commands on a Ray cluster: submit, list, logs, stop."),
+    "cache": ("cocite_jobs.cli.cache:app", "List and remove this machine's copies of what lies elsewhere."),
     "tune": ("cocite_tuning.cli:app", "Search hyperparameters: run a sweep, and show what it found."),
     "evaluate": ("cocite_jobs.cli.evaluate:app", "Measure a pipeline and print the papers' tables."),
     "reproduce": ("cocite_jobs.cli.reproduce:app", "Make a paper's tables and figures for a corpus."),

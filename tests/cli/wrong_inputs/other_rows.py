@@ -1,4 +1,5 @@
-"""Wrong inputs to ``cocite model``, ``plan``, ``embed``, ``train``, ``job``, ``tune``, ``demo`` and ``serve``."""
+"""Wrong inputs to ``cocite model``, ``plan``, ``embed``, ``train``, ``job``, ``cache``, ``tune``, ``demo`` and
+``serve``."""
 
 from __future__ import annotations
 
@@ -524,6 +525,18 @@ LANGUAGE_SERVER = [
     wrong("a missing model", "language-server --index {index} --model {missing}", "missing"),
     wrong("an unknown option", "language-server --index {index} --stdio", "--stdio"),
 ]
+CACHE = [
+    wrong("an argument", "cache list more", "unexpected extra argument"),
+    wrong(
+        "nothing to remove", "cache remove", "cocite cache remove: name copies, or give --older-than or --all"
+    ),
+    wrong("all and a name", "cache remove --all s3://bucket/c", "name copies, or give --older-than or --all"),
+    wrong("all and an age", "cache remove --all --older-than 3", "name copies, or give"),
+    wrong("a negative age", "cache remove --older-than -1", "'--older-than'"),
+    wrong(
+        "what was not copied", "cache remove s3://bucket/none", "s3://bucket/none: nothing was copied from"
+    ),
+]
 REPRODUCE = [
     wrong("no paper", "reproduce --corpus {corpus}", "Missing argument 'paper'"),
     wrong("an unknown paper", "reproduce citeomatik --corpus {corpus}", "'citeomatik'", "citeomatic"),
@@ -538,4 +551,17 @@ REPRODUCE = [
 ]
 
 SERVERS = [*SERVE, *MCP, *LANGUAGE_SERVER]
-ROWS = [*MODEL, *REPOSITORY, *PLAN, *EMBED, *TRAIN, *JOB, *TUNE, *SERVERS, *DEMO, *RECOMMEND, *REPRODUCE]
+ROWS = [
+    *MODEL,
+    *REPOSITORY,
+    *PLAN,
+    *EMBED,
+    *TRAIN,
+    *JOB,
+    *TUNE,
+    *SERVERS,
+    *DEMO,
+    *RECOMMEND,
+    *REPRODUCE,
+    *CACHE,
+]
