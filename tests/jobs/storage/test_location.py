@@ -53,6 +53,7 @@ def test_files_are_written_read_listed_and_removed(location: Location) -> None:
 def test_text_is_stored_as_utf8(location: Location) -> None:
     location.write("x.json", json.dumps({"a": "é"}, ensure_ascii=False))
     assert json.loads(location.read("x.json") or b"") == {"a": "é"}
+    assert location.read_each(["none", "x.json"]) == [None, location.read("x.json")]
 
 
 def test_files_of_subfolders_are_uploaded_and_downloaded(location: Location, tmp_path: Path) -> None:
