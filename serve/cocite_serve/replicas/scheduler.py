@@ -264,16 +264,17 @@ class Scheduler:
         del self._classes[request.size_class][request.ticket]
         self._unclosed[request.ticket] = request
 
-    def finished(self, seconds: float, costs: NDArray[np.int64] | None = None) -> None:
+    def finished(self, seconds: float | None, costs: NDArray[np.int64] | None = None) -> None:
         """Report that the step under way is done.
 
         Args:
-            seconds: that it took.
+            seconds: that it took; None: it failed, and so does not say how long such steps take.
             costs: of the items, after :class:`Open`.
         """
         step, self._running = self._running, None
+        if step is not None and seconds is not None:
+            self._measure(step, seconds)
         if isinstance(step, Open):
-            self._opening.add(1, seconds)
             self._unopened.pop(step.ticket, None)
             if (request := self._requests.get(step.ticket)) is not None:
                 assert costs is not None, "opening a request is to find out its costs"
@@ -281,14 +282,20 @@ class Scheduler:
                     self._item.add(len(costs), float(costs.sum()))
                 self._enter(request, costs)
         elif isinstance(step, Chunk):
-            self._pace.add(step.cost, seconds)
             for ticket, _ in step.parts:
                 request = self._requests.get(ticket)
                 if request is not None and request.all_taken:
                     self._leave_class(request)
         elif isinstance(step, Close):
-            self._closing.add(1, seconds)
             self.cancel(step.ticket)
+
+    def _measure(self, step: Step, seconds: float) -> None:
+        if isinstance(step, Chunk):
+            self._pace.add(step.cost, seconds)
+        elif isinstance(step, Open):
+            self._opening.add(1, seconds)
+        elif isinstance(step, Close):
+            self._closing.add(1, seconds)
 
     def _enter(self, request: _Request, costs: NDArray[np.int64]) -> None:
         """Let a request's items be computed."""

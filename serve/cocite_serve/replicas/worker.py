@@ -212,11 +212,11 @@ class Worker(Generic[Job, Result]):
             jobs = self._jobs(step)
         self._began_s = begin = time.monotonic()
         with _told(step, jobs):
-            costs = self._step(step, jobs)
+            costs, is_done = self._step(step, jobs)
         self._ended_s, self._began_s = time.monotonic(), None
         seconds = self._ended_s - begin
         with self._lock:
-            self._scheduler.finished(seconds, costs)
+            self._scheduler.finished(seconds if is_done else None, costs)
             if self._observe is not None:
                 self._observe(step, len(self._waiting), self._scheduler.seconds_left())
         return True
@@ -226,15 +226,21 @@ class Worker(Generic[Job, Result]):
         parts = step.parts if isinstance(step, Chunk) else ((step.ticket, 0),)
         return [(count, self._waiting[ticket]) for ticket, count in parts if ticket in self._waiting]
 
-    def _step(self, step: Step, jobs: list[tuple[int, _Waiting[Job, Result]]]) -> NDArray[np.int64] | None:
-        """Compute a step; what it raises goes to the callers. Returns the costs of an opened job's items."""
+    def _step(
+        self, step: Step, jobs: list[tuple[int, _Waiting[Job, Result]]]
+    ) -> tuple[NDArray[np.int64] | None, bool]:
+        """Compute a step; what it raises goes to the callers.
+
+        Returns:
+            The costs of an opened job's items, and whether nothing was raised.
+        """
         try:
             if isinstance(step, Chunk):
                 self._stage.read([(waiting.job, count) for count, waiting in jobs])
-                return None
+                return None, True
             for _, waiting in jobs:
                 if isinstance(step, Open):
-                    return self._stage.open(waiting.job)
+                    return self._stage.open(waiting.job), True
                 if isinstance(step, Close):
                     waiting.settle(self._stage.close(waiting.job, step.items), None)
                     self._answered_s = time.monotonic()
@@ -246,7 +252,8 @@ class Worker(Generic[Job, Result]):
                     self._step(step, [job])
             else:
                 self._fail(jobs[0][1], _as_exception(error))
-        return np.zeros(0, np.int64)
+            return np.zeros(0, np.int64), False
+        return np.zeros(0, np.int64), True
 
     def _fail(self, waiting: _Waiting[Job, Result], error: Exception) -> None:
         """Answer a job with an error, and compute nothing more for it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections.abc import Sequence
@@ -116,6 +117,26 @@ def test_one_requests_error_is_not_the_others() -> None:
     assert str(second) == "13 cannot be read"
     assert str(third) == "cannot be opened"
     assert len(computing) == 0
+
+
+@pytest.mark.parametrize("jobs", [[[13]], [[-1]], [[1, 2], [13, 14]]])
+def test_a_step_that_raises_changes_no_estimate(jobs: list[list[int]]) -> None:
+    """It may end at once: waits would seem shorter than they are, and too many requests be taken in."""
+    pace = Pace(1, 2.0)
+    scheduler = Scheduler(
+        time.monotonic, budget=2 * len(jobs), max_wait_s=60.0, pace=pace, item_cost=1, overhead_s=4.0
+    )
+    thread = ComputeThread(models=False)
+    computing: Worker[list[int], Any] = Worker(thread, Numbers(), scheduler)
+
+    async def all_of_them() -> Any:
+        calls = (computing.run(job, Work(len(job), math.inf)) for job in jobs)
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    assert isinstance(asyncio.run(all_of_them())[-1], ValueError)
+    thread.run_first(lambda: None)  # the step has ended
+    assert pace.seconds(1) == 2.0
+    assert scheduler._opening.seconds(1) == 2.0 or jobs[-1] != [-1]
 
 
 def test_an_answer_counts_as_one_and_a_step_that_raises_does_not() -> None:
