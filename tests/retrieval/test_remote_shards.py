@@ -17,13 +17,18 @@ from cocite.corpus.store import Corpus
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options
 from cocite.retrieval.index.sharded_index import ShardedIndex
-from cocite.retrieval.remote_shards import NoReplyError, RemoteShards, ShardsUnavailableError
+from cocite.retrieval.remote_shards import (
+    NoReplyError,
+    RemoteShards,
+    ShardFailedError,
+    ShardsUnavailableError,
+)
 
 COUNT = 3
 
 
 class ThreadShards(RemoteShards):
-    """Each shard answers in a thread of its own; it can be killed, and held up."""
+    """Each shard answers in a thread of its own; it can be killed, held up, and have a damaged disk."""
 
     def __init__(self, index: ShardedIndex, **settings: Any) -> None:
         shards = index.local_shards
@@ -31,6 +36,7 @@ class ThreadShards(RemoteShards):
         self.shards = shards
         self.threads = [ThreadPoolExecutor(1) for _ in shards]
         self.dead: set[int] = set()
+        self.damaged: set[int] = set()
         self.asked: list[tuple[int, str]] = []
 
     def _send(self, number: int, method: str, *arguments: Any) -> Future[Any]:
@@ -39,13 +45,24 @@ class ThreadShards(RemoteShards):
             raise NoReplyError("its process ended")
         if method == "ping":
             return self.threads[number].submit(lambda: None)
+        if number in self.damaged:
+            return self.threads[number].submit(unreadable)
         return self.threads[number].submit(getattr(self.shards[number], method), *arguments)
 
     def _receive(self, call: Future[Any], seconds: float) -> Any:
-        return call.result(seconds)
+        try:
+            return call.result(seconds)
+        except OSError as error:
+            if isinstance(error, TimeoutError):
+                raise
+            raise ShardFailedError(error) from error
 
     def _cancel(self, call: Future[Any]) -> None:
         call.cancel()
+
+
+def unreadable() -> None:
+    raise OSError("input/output error")
 
 
 @pytest.fixture
@@ -82,6 +99,37 @@ def test_a_partial_answer_names_what_is_missing_and_is_whole_again_afterwards(
         "shard 1 of 3 answers again",
         "shard 2 of 3 answers again",
     ]
+
+
+def test_a_shard_that_fails_is_missing_from_that_search_alone(
+    corpus: Corpus, index: ShardedIndex, caplog: pytest.LogCaptureFixture
+) -> None:
+    queries = queries_of(corpus, [3, 30])
+    shards = ThreadShards(index, round_s=30, policy="partial")
+    stage = over(index, shards)
+    shards.damaged = {1}
+    assert stage.retrieve(queries, Options(depth=10)).missing_shards == (1,)
+    assert {record.getMessage() for record in caplog.records} == {
+        "shard 2 of 3: it failed: input/output error; this search goes on without it"
+    }
+    shards.damaged, shards.dead = {0}, {1, 2}
+    with pytest.raises(ShardsUnavailableError, match="^shard 2 of 3 .*; shard 3 of 3 did not answer"):
+        stage.retrieve(queries, Options(depth=10))
+    shards.damaged, shards.dead = set(), set()
+    shards.wait(30)
+    assert stage.retrieve(queries, Options(depth=10)).missing_shards == ()
+    shards.damaged = {0, 1, 2}
+    with pytest.raises(OSError, match="input/output error"):
+        stage.retrieve(queries, Options(depth=10))
+
+
+def test_by_the_policy_fail_the_error_of_a_shard_is_the_searchs(corpus: Corpus, index: ShardedIndex) -> None:
+    shards = ThreadShards(index, round_s=30, policy="fail")
+    shards.damaged = {1}
+    with pytest.raises(OSError, match="input/output error"):
+        over(index, shards).retrieve(queries_of(corpus, [3]), Options(depth=10))
+    shards.damaged = set()
+    assert over(index, shards).retrieve(queries_of(corpus, [3]), Options(depth=10)).missing_shards == ()
 
 
 def test_a_batch_of_both_kinds_names_what_either_lacks(corpus: Corpus, index: ShardedIndex) -> None:

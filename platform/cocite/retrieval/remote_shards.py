@@ -61,12 +61,28 @@ class NoReplyError(Exception):
     """
 
 
+class ShardFailedError(NoReplyError):
+    """A shard answered a call by an error that says nothing of the request: a defect, or a disk that cannot be read.
+
+    Attributes:
+        error: that error.
+
+    Example:
+        >>> str(ShardFailedError(OSError("input/output error")))
+        'it failed: input/output error'
+    """
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(f"it failed: {error}")
+        self.error = error
+
+
 class RemoteShards(ABC):
     """Shards in other processes; a :class:`~cocite.retrieval.shards.group.ShardGroup` for one thread.
 
     A shard that did not answer is sent a ping, which waits behind whatever holds the shard up. Until the ping is
     answered, the shard counts as lost without being asked, so that searches do not wait for its deadline again and
-    again; then it is asked like the others.
+    again; then it is asked like the others. One that failed is missing from that round alone.
 
     Args:
         starts: row of the first paper of each shard.
@@ -126,6 +142,7 @@ class RemoteShards(ABC):
         Raises:
             TimeoutError: there is none within some seconds.
             NoReplyError: there will be none.
+            ShardFailedError: the reply is an error of the shard.
         """
 
     @abstractmethod
@@ -182,6 +199,7 @@ class RemoteShards(ABC):
 
         Raises:
             ShardsUnavailableError: one did not answer, where the policy is ``fail``; none did.
+            Exception: what a shard failed with, where the policy is ``fail``, or all of them failed.
         """
         lost = {number: self._reasons[number] for number in asked if not self._is_well(number)}
         if policy == "fail" and lost:
@@ -189,6 +207,7 @@ class RemoteShards(ABC):
         deadline = time.monotonic() + self._round_s
         calls: dict[int, Any] = {}
         replies: dict[int, Any] = {}
+        failed: dict[int, ShardFailedError] = {}
         for number, arguments in asked.items():
             if number not in lost:
                 try:
@@ -201,16 +220,22 @@ class RemoteShards(ABC):
             except TimeoutError:
                 self._cancel(call)
                 lost[number] = f"no reply within {self._round_s:g} s"
+            except ShardFailedError as error:
+                failed[number] = error
             except NoReplyError as error:
                 lost[number] = str(error)
         new = {number: reason for number, reason in lost.items() if number not in self._reasons}
         for number, reason in new.items():
             self._reasons[number] = reason
             self._ping(number)
+        if failed and (policy == "fail" or len(failed) == len(asked)):
+            raise next(iter(failed.values())).error
         if lost and (policy == "fail" or not replies):
             raise ShardsUnavailableError.of(lost, len(self))
         if new:
             LOG.warning("%s; searches go on without it", ShardsUnavailableError.of(new, len(self)))
+        for number, failure in failed.items():
+            LOG.warning("shard %d of %d: %s; this search goes on without it", number + 1, len(self), failure)
         return replies
 
     def _is_well(self, number: int) -> bool:

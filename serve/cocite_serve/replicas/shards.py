@@ -18,7 +18,7 @@ from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError, 
 from ray.serve.handle import DeploymentHandle, DeploymentResponse
 
 from cocite.errors import CociteError
-from cocite.retrieval.remote_shards import NoReplyError, Policy, RemoteShards
+from cocite.retrieval.remote_shards import NoReplyError, Policy, RemoteShards, ShardFailedError
 from cocite_serve.failures import StageFailedError, describe
 from cocite_serve.http.problems import OverloadedError
 from cocite_serve.release import Release
@@ -192,6 +192,8 @@ class ServeShards(RemoteShards):
             return response.result(timeout_s=seconds)
         except RayTaskError as error:
             # A shard's own error arrives as a class made of RayTaskError and the original one.
+            if isinstance(error.cause, StageFailedError):
+                raise ShardFailedError(error.cause) from error
             raise error.cause from error
         except BackPressureError as error:
             raise OverloadedError(str(error)) from error

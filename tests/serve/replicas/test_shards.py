@@ -18,7 +18,8 @@ from cocite.errors import InputError
 from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
 from cocite.retrieval.index.sharded_index import ShardedIndex
-from cocite.retrieval.remote_shards import NoReplyError, ShardsUnavailableError
+from cocite.retrieval.remote_shards import NoReplyError, ShardFailedError, ShardsUnavailableError
+from cocite_serve.failures import StageFailedError
 from cocite_serve.http.problems import OverloadedError
 from cocite_serve.release import Release
 from cocite_serve.replicas import health
@@ -98,6 +99,20 @@ def test_a_shard_without_a_replica_is_missing_or_the_request_is_refused(
         asyncio.run(retrievers["fail"].retrieve(query, options))
 
 
+def test_a_shard_that_fails_is_missing_or_its_error_is_the_requests(
+    release: Release, handles: list[Handle]
+) -> None:
+    query, options = Recommender.load(None, release.index).query(title="Translation"), Options(depth=50)
+    retrievers = {
+        policy: Retriever(release, shard_handles(handles, policy=policy)) for policy in ("fail", "partial")
+    }
+    handles[1].error = RayTaskError("ask", "", StageFailedError("shard", ["OSError"]))
+    retrieved = asyncio.run(retrievers["partial"].retrieve(query, options))
+    assert retrieved.candidates.missing_shards == (1,)
+    with pytest.raises(StageFailedError, match="the shard failed: OSError"):
+        asyncio.run(retrievers["fail"].retrieve(query, options))
+
+
 @pytest.mark.parametrize(
     ("error", "expected", "sentence"),
     [
@@ -106,6 +121,11 @@ def test_a_shard_without_a_replica_is_missing_or_the_request_is_refused(
         (DeploymentUnavailableError(None), NoReplyError, "it failed to start"),
         (BackPressureError(3, 2), OverloadedError, "backpressure"),
         (RayTaskError("ask", "", InputError("no such encoder")), InputError, "no such encoder"),
+        (
+            RayTaskError("ask", "", StageFailedError("shard", ["OSError"])),
+            ShardFailedError,
+            "failed: OSError",
+        ),
         (KeyError("a defect"), KeyError, "a defect"),
     ],
 )
@@ -129,7 +149,10 @@ def test_a_quiet_replica_searches_its_shard_and_fails_where_it_cannot(
             try:
                 await shard.check_health()
             finally:
-                await asyncio.wait([shard._health._asked])  # type: ignore[type-var,list-item]
+                search = shard._health._asked
+                assert search is not None
+                await asyncio.wait([search])
+                search.exception()  # else it is logged whenever the collector finds it, in the midst of what computes
 
     asyncio.run(checked())
 
