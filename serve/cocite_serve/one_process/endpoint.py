@@ -130,7 +130,7 @@ class LocalEndpoint:
         self._loop.close()
         self._metrics.close()
         keep_in(None)
-        self._watcher.served.unlock()
+        self._watcher.unlock()
         gc.unfreeze()  # what the stages had loaded is garbage like any other
         exporting.flush()
         self._notices.close()

@@ -114,6 +114,7 @@ class Rollout:
         Raises:
             RolloutError: see :meth:`start`; or it differs too much from the release that is served now.
         """
+        self._delete_all(BESIDE)  # what an earlier call could not delete
         stages = self._load(release, BESIDE)
         try:
             self._try_golden(stages, self._served())
@@ -124,7 +125,10 @@ class Rollout:
         self.tell(self._refused)
         if old:
             self._interrupted.wait(self._settings.request_timeout_s + 1)  # requests may be with it
-            _delete(old)
+            try:
+                _delete(old)
+            except Exception:  # the new one answers all the same: the next call deletes it
+                LOGGER.exception("the stages of the release that was beside the served one were not deleted")
 
     def tell(self, refused: tuple[RefusedRelease, ...]) -> None:
         """Tell all gateways which newer releases are refused; and those that started anew, what is served.

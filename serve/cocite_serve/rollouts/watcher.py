@@ -88,6 +88,8 @@ class Watcher:
     ) -> None:
         self.source, self.served, self._beside = source, served, beside
         self._rollout, self._notify = rollout, notify
+        self._old: list[LockedRelease] = []
+        """Releases whose stages may run still."""
         self._refused: dict[Target, RefusedRelease] = {}
         self._outcomes = Outcomes()
         self._last_failure = ""
@@ -112,8 +114,9 @@ class Watcher:
             self._thread.join(STOP_S)
 
     def unlock(self) -> None:
-        """Allow the files of what is served, and of what is beside it, to be deleted."""
+        """Allow the files of what is served, of what was, and of what is beside it, to be deleted."""
         self.served.unlock()
+        self._unlock_old()
         if self._beside is not None:
             self._beside.unlock()
 
@@ -146,6 +149,9 @@ class Watcher:
         """Serve the newest model and index; where they cannot be served together, the newest of one of them.
 
         What was refused is not tried again until the alias or the index has pointed elsewhere.
+
+        Raises:
+            CociteError: newer versions could not be looked for, or old stages not be deleted; the next look tries both.
         """
         served = self.served.release.target
         newest = self.source.newest()
@@ -153,6 +159,7 @@ class Watcher:
         self._refused = {target: refusal for target, refusal in self._refused.items() if target in targets}
         self._try(targets, served)
         self._tell()
+        self._delete_old()
 
     def _look_beside(self) -> None:
         """Load the newest release beside the served one; and tell gateways that started anew what there is."""
@@ -215,12 +222,24 @@ class Watcher:
             raise
         # Before anything is deleted: an error there must not leave files unlocked that the gateways read.
         self.served = new
+        self._old.append(old)
         self._notify(Notice(f"Serving {new.release} now.", outcome="served", release=str(new.release)))
         if target.model != old.release.target.model:
             new.release.warn_if_unproven(self.source.settings, self._notify)
-        self._rollout.delete_old_stages()
-        # Only now: requests under way may have read its files until their time was over.
-        old.unlock()
+
+    def _delete_old(self) -> None:
+        """Delete the stages of earlier releases, and unlock their files."""
+        if self._old:
+            try:
+                self._rollout.delete_old_stages()
+            except Exception as error:
+                raise CociteError(f"the stages of an earlier release were not deleted: {error!r}") from error
+            # Only now: requests under way may have read their files until their time was over.
+            self._unlock_old()
+
+    def _unlock_old(self) -> None:
+        while self._old:
+            self._old.pop().unlock()
 
     def _notify_once(self, failure: str) -> None:
         """Report a failure, unless the look before it failed the same way."""

@@ -317,6 +317,22 @@ def test_a_release_beside_is_no_release_that_is_served(fake: FakeServe, running:
     assert fake.applications == {}
 
 
+def test_a_release_beside_answers_though_the_one_before_could_not_be_deleted(
+    fake: FakeServe, running: Rollout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(name: str) -> None:
+        raise RuntimeError("the controller does not answer")
+
+    running.put_beside(RELEASE)
+    with monkeypatch.context() as context:
+        context.setattr(serve, "delete", away)
+        running.put_beside(RELEASE)
+    assert fake.directions.beside == "cocite-beside-3"
+    assert set(fake.applications) == {"cocite", "cocite-stages-1", "cocite-beside-2", "cocite-beside-3"}
+    running.put_beside(RELEASE)
+    assert set(fake.applications) == {"cocite", "cocite-stages-1", "cocite-beside-4"}
+
+
 def test_an_unsound_release_beside_changes_nothing(
     fake: FakeServe, running: Rollout, stages: dict[str, Stages]
 ) -> None:

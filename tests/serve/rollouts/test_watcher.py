@@ -47,6 +47,8 @@ class FakeRollout(Rollout):
     broken: Path | None = None
     failing: Path | None = None
     """Fails in the canary."""
+    away = False
+    """Whether Ray Serve does not answer when old stages are to be deleted."""
     told: tuple[RefusedRelease, ...] = ()
 
     def switch_to(self, release: Release) -> None:
@@ -59,7 +61,8 @@ class FakeRollout(Rollout):
         self.told = refused
 
     def delete_old_stages(self) -> None:
-        pass
+        if self.away:
+            raise RolloutError("Ray does not answer")
 
 
 class Endpoint:
@@ -203,6 +206,37 @@ def test_a_release_that_cannot_be_served_is_unlocked(
     endpoint.models.append(model(endpoint.folder / "three", nnselect="1"))
     endpoint.look(1)
     assert [release.model for release in unlocked] == [endpoint.models[1], endpoint.models[0]], "the old one"
+
+
+def test_old_stages_that_are_not_deleted_keep_their_files_until_a_later_look_deletes_them(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unlocked: list[Path | None] = []
+    outcomes: list[str] = []
+    monkeypatch.setattr(LockedRelease, "unlock", lambda self: unlocked.append(self.release.model))
+    monkeypatch.setattr(Outcomes, "count", lambda self, outcome: outcomes.append(outcome))
+    endpoint.models.append(model(endpoint.folder / "two", nnselect="1"))
+    endpoint.rollout.away = True
+    for _ in range(2):
+        with pytest.raises(CociteError, match="an earlier release were not deleted.*Ray does not answer"):
+            endpoint.look(1)
+    assert (outcomes, endpoint.rollout.told, unlocked) == (["served"], (), []), "the new one is served"
+    endpoint.rollout.away = False
+    assert endpoint.look(2) == (2, "000001")
+    assert unlocked == endpoint.models[:1]
+
+
+def test_an_endpoint_that_ends_unlocks_what_it_served_too(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unlocked: list[Path | None] = []
+    monkeypatch.setattr(LockedRelease, "unlock", lambda self: unlocked.append(self.release.model))
+    endpoint.models.append(model(endpoint.folder / "two", nnselect="1"))
+    endpoint.rollout.away = True
+    with pytest.raises(CociteError, match="an earlier release were not deleted"):
+        endpoint.look(1)
+    endpoint.watcher.unlock()
+    assert sorted(map(str, unlocked)) == sorted(map(str, endpoint.models))
 
 
 def test_what_is_refused_is_told_until_something_else_is_newest(
