@@ -7,7 +7,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import numpy as np
@@ -40,7 +40,7 @@ from cocite_serve.replicas.pair_chunks import Reranked, pairs_asked
 from cocite_serve.replicas.ray_errors import translate_errors
 from cocite_serve.replicas.release_metrics import ReleaseMetrics
 from cocite_serve.replicas.reporting import Replica, begin_reporting, replica_name
-from cocite_serve.replicas.stage_calls import result_of
+from cocite_serve.replicas.stage_calls import fact_of, result_of
 from cocite_serve.replicas.stages import RetrievedCandidates
 from cocite_serve.replicas.two_releases import TwoReleases
 from cocite_serve.settings import ServeSettings
@@ -115,13 +115,13 @@ class StagePair:
         """
         # Serve's call waits for its controller, and the event loop must answer other requests meanwhile.
         ingress = await asyncio.to_thread(serve.get_app_handle, app)
-        release, retriever = await ingress.release.remote()
-        versions: LoadedVersions = await ingress.versions.remote()
+        release, retriever = await fact_of("stages", ingress, "release")
+        versions: LoadedVersions = await fact_of("stages", ingress, "versions")
         papers = await asyncio.to_thread(Papers.open, release.index, versions.index)
         if retriever is None:
             return cls(release, versions, papers, ingress, None)
-        versions.require_same(await retriever.versions.remote(), "retriever")
-        kinds = await ingress.kinds.remote()
+        versions.require_same(await fact_of("retriever", retriever, "versions"), "retriever")
+        kinds = await fact_of("reranker", ingress, "kinds")
         return cls(release, versions, papers, retriever, ingress, kinds, replicas, most)
 
     def holding(self, *_: str) -> "StagePair":
@@ -138,11 +138,8 @@ class StagePair:
         for name, stage in (("retriever", self._retriever), ("reranker", self._reranker)):
             if stage is None:
                 continue
-            try:
-                with translate_errors():
-                    self._versions.require_same(await stage.versions.remote(), name)
-            except OverloadedError:
-                continue  # busy is not broken
+            with suppress(OverloadedError), translate_errors():  # busy is not broken
+                self._versions.require_same(await fact_of(name, stage, "versions"), name)
 
     async def recommend(self, query: Query, options: Options, deadline: Deadline) -> Answer:
         """The ranked papers of one query: one call to each stage, and a second one where the first met a dead replica.
@@ -230,8 +227,9 @@ class StagePair:
         """What is known of the encoders and the cross-encoder that are served."""
         if self._facts is None:
             with translate_errors():
-                encoders = await self._retriever.encoders.remote()
-                reads = None if self._reranker is None else await self._reranker.cross_encoder.remote()
+                encoders = await fact_of("retriever", self._retriever, "encoders")
+                reranker = self._reranker
+                reads = None if reranker is None else await fact_of("reranker", reranker, "cross_encoder")
             self._facts = ModelFacts(encoders, reads)
         return self._facts
 

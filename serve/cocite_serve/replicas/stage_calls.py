@@ -44,6 +44,28 @@ async def result_of(name: str, call: Callable[[Origins], Any]) -> Any:
         return await _response(call(spans.origins))
 
 
+async def fact_of(stage: str, handle: Any, method: str) -> Any:
+    """What a stage says of itself, such as its versions; asked again where its replica died.
+
+    Args:
+        stage: its name, for the span of the call.
+        handle: Ray Serve's handle of it.
+        method: takes no arguments.
+
+    Raises:
+        RayActorError, Exception: as of :func:`result_of`.
+
+    Example:
+        >>> class Handle:
+        ...     class versions:
+        ...         @staticmethod
+        ...         async def remote(): return "5f0c"
+        >>> asyncio.run(fact_of("retriever", Handle, "versions"))
+        '5f0c'
+    """
+    return await result_of(f"{stage}.{method}", lambda _: getattr(handle, method).remote())
+
+
 async def _response(response: Any) -> Any:
     try:
         return await response

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -228,6 +229,17 @@ class Dying:
         self._call()
         return Found([], (), order_s=0.0), LoadedVersions("", "000001")
 
+    async def versions(self) -> LoadedVersions:
+        self._call()
+        return LoadedVersions("", "000001")
+
+    async def encoders(self) -> tuple[()]:
+        self._call()
+        return ()
+
+    async def cross_encoder(self) -> None:
+        self._call()
+
     def _call(self) -> None:
         self.calls += 1
         if self.calls <= self.deaths:
@@ -245,6 +257,36 @@ def test_a_request_is_asked_again_when_its_replica_died(query: Query) -> None:
     with pytest.raises(NotReadyError, match="a stage's process ended while it worked on this request"):
         asyncio.run(slow_pair(two, replicas=1).recommend(query, Options(), soon()))
     assert two.calls == 4
+
+
+@pytest.mark.parametrize("asked", ["ready", "facts"])
+def test_what_a_stage_is_asked_of_itself_is_asked_again_when_its_replica_died(asked: str) -> None:
+    stage = Dying(1)
+    asyncio.run(getattr(slow_pair(stage, replicas=1), asked)())
+    assert stage.calls == 3, "of both stages, the first one twice"
+
+
+def test_stages_are_opened_though_a_replica_died(
+    apps: dict[str, Handle], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = apps["cocite-stages-1"].stage
+    calls = {"release": stage.release, "versions": stage.versions, "kinds": stage.kinds}
+    for name, call in calls.items():
+        monkeypatch.setattr(stage, name, dying_once(call))
+    assert asyncio.run(StagePair.open("cocite-stages-1")).index_version == "000001"
+
+
+def dying_once(call: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]:
+    died = False
+
+    async def called() -> Any:
+        nonlocal died
+        if not died:
+            died = True
+            raise RayActorError
+        return await call()
+
+    return called
 
 
 class Slow:
