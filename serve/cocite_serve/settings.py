@@ -148,7 +148,8 @@ class QueueSettings(StageSettings):
     429."""
     stuck_s: Seconds = 30.0
     """Seconds that one step may take, such as a chunk of pairs, or a golden query of the health check; a replica whose
-    step takes longer is replaced."""
+    step takes longer is replaced, and another one asked what it had taken in, as far as there is time: where
+    ``request_timeout_s`` is longer by some four seconds."""
 
 
 class RetrieverSettings(QueueSettings):

@@ -1,12 +1,17 @@
 """A call that a replica has taken in is made again once Ray Serve has removed the replica, and it does not answer.
 
 A process that is stopped, or hangs, keeps its connections, so what it has taken in would wait until its time is over,
-though Ray Serve replaces it within ten seconds. A replica that is removed in order answers what it has taken in: it
-says so when it is asked how much that is. Stages only read, so a call may be made twice.
+though Ray Serve replaces it within ten seconds; so would what waits for a computing thread that is stuck. A replica
+that is removed in order answers what it has taken in: its health check says so. Stages only read, so a call may be made
+twice.
+
+A call ends with an error of a replica that died, and :func:`~cocite_serve.replicas.stage_calls.result_of` makes another
+one, which has the seconds that are left. Ray Serve's router would make the same one anew, with the seconds of before.
 
 Source: ``RequestRouter`` and ``RunningReplica`` are Ray Serve's API for routers (alpha, 2.60). Its
 ``AsyncioRouter._route_and_send_request_once`` makes a call again whose ``get_rejection_response`` raises
-``ActorUnavailableError``; that of a call by gRPC returns when the call is answered.
+``ActorUnavailableError`` or ``ActorDiedError``, and raises what else that raises; that of a call by gRPC returns when
+the call is answered. ``ReplicaActor.check_health`` is what its controller asks.
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
-from ray.exceptions import ActorUnavailableError
+from ray.exceptions import RayActorError
 from ray.serve._private.request_router import PowerOfTwoChoicesRequestRouter
 from ray.serve.request_router import RunningReplica
 
@@ -23,6 +28,18 @@ from cocite_serve.replicas.health import TIMEOUT_S
 
 PATH = f"{__name__}:AskingAgain"
 """For ``request_router_class`` of a deployment."""
+
+
+class ReplicaRemovedError(RayActorError):  # type: ignore[misc]  # Ray has no types
+    """Ray Serve has removed the replica that a call met, and it does not work.
+
+    Example:
+        >>> str(ReplicaRemovedError())
+        'the replica was removed'
+    """
+
+    def __init__(self) -> None:
+        super().__init__(error_msg="the replica was removed")
 
 
 class Watched(RunningReplica):  # type: ignore[misc]  # Ray has no types
@@ -53,11 +70,15 @@ class Watched(RunningReplica):  # type: ignore[misc]  # Ray has no types
         return result
 
     async def leave(self) -> None:
-        """Note that Ray Serve has removed this replica: unless it says that it works, its calls are made again."""
+        """Note that Ray Serve has removed this replica: unless it says that it works, its calls end."""
         try:
-            await asyncio.wait_for(self.get_queue_len(deadline_s=TIMEOUT_S), TIMEOUT_S)
-        except Exception:
+            await asyncio.wait_for(self._checked(), TIMEOUT_S)
+        except Exception:  # that of its health check too
             self._gone.set()
+
+    async def _checked(self) -> None:
+        """Return when its process answers, and its computing thread is not stuck."""
+        await self._actor_handle.check_health.remote()
 
     async def _until_gone(self, answer: Coroutine[Any, Any, Any]) -> Any:
         answered = asyncio.ensure_future(answer)
@@ -66,14 +87,14 @@ class Watched(RunningReplica):  # type: ignore[misc]  # Ray has no types
             await asyncio.wait((answered, gone), return_when=asyncio.FIRST_COMPLETED)
             if answered.done():
                 return answered.result()
-            raise ActorUnavailableError("the replica was removed", self.actor_id.binary())
+            raise ReplicaRemovedError
         finally:
             gone.cancel()
             answered.cancel()  # where it is not done: the call itself ends with it
 
 
 class AskingAgain(PowerOfTwoChoicesRequestRouter):  # type: ignore[misc]
-    """Ray Serve's own choice of a replica for each call, which asks another one where a replica is gone.
+    """Ray Serve's own choice of a replica for each call, which ends the calls of a replica that is gone.
 
     Example:
         >>> from ray.serve.config import RequestRouterConfig

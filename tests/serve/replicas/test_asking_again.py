@@ -7,11 +7,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ray.exceptions import ActorUnavailableError
+from ray.exceptions import ActorDiedError, ActorUnavailableError, RayActorError
 from ray.serve.config import RequestRouterConfig
 
 from cocite_serve.replicas import asking_again
-from cocite_serve.replicas.asking_again import PATH, Watched
+from cocite_serve.replicas.asking_again import PATH, ReplicaRemovedError, Watched
+from cocite_serve.replicas.health import UnhealthyError
 
 
 class Call:
@@ -30,24 +31,22 @@ class Call:
 
 
 class Replica(Watched):
-    """A replica that has one call, and may be stopped."""
+    """A replica that has one call; its process may be stopped, or its computing thread be stuck."""
 
-    def __init__(self, *, stopped: bool) -> None:
+    def __init__(self, state: str) -> None:
         self._gone = asyncio.Event()
         self._replica_info = SimpleNamespace(is_cross_language=False)
-        self.stopped, self.call = stopped, Call()
-
-    @property
-    def actor_id(self) -> Any:
-        return SimpleNamespace(binary=lambda: b"0" * 16)
+        self._actor_handle = SimpleNamespace(check_health=SimpleNamespace(remote=self._check))
+        self.state, self.call = state, Call()
 
     def _get_replica_wrapper(self, pr: Any) -> Any:
         return SimpleNamespace(send_request_python=lambda pr, with_rejection: self.call)
 
-    async def get_queue_len(self, *, deadline_s: float) -> int:
-        if self.stopped:
+    async def _check(self) -> None:
+        if self.state == "stopped":
             await asyncio.sleep(3600)
-        return 1
+        if self.state == "stuck":
+            raise UnhealthyError("a step has taken 31 s so far, and stuck_s is 30")
 
     def ask(self) -> asyncio.Task[str]:
         return asyncio.create_task(self.try_send_request(None, with_rejection=True).get_rejection_response())
@@ -58,15 +57,14 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asking_again, "TIMEOUT_S", 0.05)
 
 
-def test_what_a_stopped_replica_has_taken_in_ends_with_an_error_that_ray_serve_answers_by_another_call() -> (
-    None
-):
+@pytest.mark.parametrize("state", ["stopped", "stuck"])
+def test_what_a_replica_has_taken_in_ends_with_an_error_when_it_works_no_more(state: str) -> None:
     async def run() -> bool:
-        replica = Replica(stopped=True)
+        replica = Replica(state)
         asked = replica.ask()
         await asyncio.sleep(0)
         await replica.leave()
-        with pytest.raises(ActorUnavailableError, match="the replica was removed"):
+        with pytest.raises(ReplicaRemovedError, match="the replica was removed"):
             await asked
         await asyncio.sleep(0)
         return replica.call.ended
@@ -74,9 +72,15 @@ def test_what_a_stopped_replica_has_taken_in_ends_with_an_error_that_ray_serve_a
     assert asyncio.run(run())
 
 
+def test_the_error_reaches_the_gateway_which_makes_another_call_with_the_seconds_that_are_left() -> None:
+    assert issubclass(ReplicaRemovedError, RayActorError)
+    # By these two Ray Serve's router makes the same call anew.
+    assert not issubclass(ReplicaRemovedError, ActorDiedError | ActorUnavailableError)
+
+
 def test_one_that_ends_in_order_answers_what_it_has_taken_in() -> None:
     async def run() -> str:
-        replica = Replica(stopped=False)
+        replica = Replica("working")
         asked = replica.ask()
         await replica.leave()
         assert not asked.done()
@@ -88,7 +92,7 @@ def test_one_that_ends_in_order_answers_what_it_has_taken_in() -> None:
 
 def test_a_caller_that_leaves_ends_the_call() -> None:
     async def run() -> bool:
-        replica = Replica(stopped=False)
+        replica = Replica("working")
         asked = replica.ask()
         await asyncio.sleep(0.01)
         asked.cancel()
@@ -102,7 +106,7 @@ def test_a_caller_that_leaves_ends_the_call() -> None:
 
 def test_a_call_that_is_never_refused_is_left_as_it_is() -> None:
     async def run() -> None:
-        replica = Replica(stopped=True)
+        replica = Replica("stopped")
         result = replica.try_send_request(None, with_rejection=False)
         assert result.get_rejection_response.__self__ is replica.call
 
