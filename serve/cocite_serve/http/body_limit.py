@@ -195,7 +195,8 @@ async def read_body(
                     message = await receive()
                     if message["type"] != "http.request":
                         return None
-                    part = message.get("body", b"")
+                    # Taken out: `ASGIReceiveProxy` of Ray Serve keeps the message until the client leaves.
+                    part = message.pop("body", b"")
                     if len(body) + len(part) > limit:
                         return _too_large(scope, limit)
                     if not has_room(len(part)):

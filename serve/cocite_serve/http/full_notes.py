@@ -109,26 +109,31 @@ class RefuseWhenFull:
         self._app, self._refusals, self._notes = app, refusals, FullNotes(clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse the request, or pass it on and note how it was answered."""
-        if scope["type"] != "http" or (scope["method"], scope["path"]) != ("POST", PATH):
+        """Refuse the request, or pass it on and note how it was answered; the header of any answer ends here."""
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        message = await receive()
-        body = message.get("body", b"")
-        if (after := self._notes.after(body)) is not None:
-            await self._refusals.send(overloaded(scope, after), scope, receive, send)
-            return
+        body: bytes | None = None
+        if (scope["method"], scope["path"]) == ("POST", PATH):
+            message = await receive()
+            body = message.get("body", b"")
+            if (after := self._notes.after(body)) is not None:
+                await self._refusals.send(overloaded(scope, after), scope, receive, send)
+                return
+            receive = _again(message, receive)
 
         async def noted(answer: Message) -> None:
             if answer["type"] == "http.response.start" and answer["status"] == 429:
                 self._note(body, MutableHeaders(scope=answer))
             await send(answer)
 
-        await self._app(scope, _again(message, receive), noted)
+        await self._app(scope, receive, noted)
 
-    def _note(self, body: bytes, headers: MutableHeaders) -> None:
+    def _note(self, body: bytes | None, headers: MutableHeaders) -> None:
+        """Note a refusal of a request; None: its path is not that of the requests that are noted."""
         if FULL_HEADER in headers:
-            self._notes.add(body, float(headers[FULL_HEADER]), int(headers["Retry-After"]))
+            if body is not None:
+                self._notes.add(body, float(headers[FULL_HEADER]), int(headers["Retry-After"]))
             del headers[FULL_HEADER]
 
 

@@ -191,6 +191,18 @@ def test_a_part_too_many_of_all_bodies_is_refused_and_leaves_room_for_the_others
     assert later == b"z" * 90 + b"END"
 
 
+def test_a_server_that_keeps_its_message_keeps_no_body() -> None:
+    """As Ray Serve does in a gateway, for as long as the gaps of a draft are answered."""
+    message = {"type": "http.request", "body": b"the words of a draft", "more_body": False}
+
+    async def receive() -> dict[str, object]:
+        return message
+
+    body = asyncio.run(read_body(dict(SCOPE), receive, 100, math.inf, ArrivingBytes(100, 1)))
+    assert body == b"the words of a draft"
+    assert "body" not in message
+
+
 def test_a_body_that_was_read_comes_once() -> None:
     async def both() -> list[object]:
         again = replay(b"{}", receiving(b"END"))

@@ -60,12 +60,14 @@ def test_where_some_replica_may_have_room_each_request_is_passed_on() -> None:
 
 
 @pytest.mark.parametrize("path", ["/v1/recommend/batch", "/v1/rerank"])
-def test_other_paths_are_passed_on(path: str) -> None:
+def test_other_paths_are_passed_on_and_their_clients_do_not_get_the_header(path: str) -> None:
     gateways = Gateways()
     client = TestClient(refusing(gateways, Clock()))
     client.post("/v1/recommend", content=GAP)
-    client.post(path, content=GAP)
+    refused = client.post(path, content=GAP)
     assert gateways.asked == 2
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "2")
+    assert FULL_HEADER not in refused.headers
 
 
 @pytest.mark.parametrize(
