@@ -242,8 +242,9 @@ class Worker(Generic[Job, Result]):
                 if isinstance(step, Open):
                     return self._stage.open(waiting.job), True
                 if isinstance(step, Close):
-                    waiting.settle(self._stage.close(waiting.job, step.items), None)
+                    result = self._stage.close(waiting.job, step.items)
                     self._answered_s = time.monotonic()
+                    waiting.settle(result, None)
                 if isinstance(step, Late):
                     waiting.settle(None, TimeoutError("the deadline passed before the request was computed"))
         except BaseException as error:  # a panic of a library in Rust is no Exception, and one request's, too
