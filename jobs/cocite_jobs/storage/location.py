@@ -73,7 +73,7 @@ class Location:
 
         with translate_errors(text):
             try:
-                files, path = fs.FileSystem.from_uri(_with_retry_limit(text))
+                files, path = fs.FileSystem.from_uri(_with_defaults(text))
             except pa.ArrowInvalid as refusal:
                 if text.partition("://")[0] in ("s3", *GCS_SCHEMES):
                     line = str(refusal).splitlines()[0]
@@ -246,10 +246,10 @@ class Location:
     def _make_folder(self, path: str) -> None:
         """Make a folder of a remote file system, unless it has none but by the names of files.
 
-        In Google Cloud Storage pyarrow would ask for the bucket itself, which takes more rights than its files do, and
-        would try to make a bucket that is missing.
+        In S3 pyarrow would write an empty object for each folder above the file, each time. In Google Cloud Storage it
+        would ask for the bucket itself, which takes more rights than its files do, and try to make one that is missing.
         """
-        if not self._is_gcs:
+        if self.files.type_name not in ("s3", "gcs"):
             self.files.create_dir(path)
 
     @contextmanager
@@ -262,10 +262,13 @@ class Location:
         try:
             with self.files.open_output_stream(f"{self.path}/{name}") as file:
                 yield file
-        except FileNotFoundError as error:
-            raise InputError(
-                "the bucket does not exist", where=self.uri, hint="create it, or name another"
-            ) from error
+        except OSError as error:
+            # Of S3 it is known when the file is sent.
+            if isinstance(error, FileNotFoundError) or "NO_SUCH_BUCKET" in str(error):
+                raise InputError(
+                    "the bucket does not exist", where=self.uri, hint="create it, or name another"
+                ) from error
+            raise
 
     def _upload(self, folder: Path, name: str) -> None:
         with open(folder / name, "rb") as source, self._created(name) as file:
@@ -283,9 +286,9 @@ class Location:
                 shutil.copyfileobj(source, file, COPY_BYTES)
 
     def _opened(self, name: str) -> Any:
-        """A file for reading."""
+        """A file for reading, as much at a time as is asked for: a stream of pyarrow asks S3 for 256 KiB at a time."""
         path = f"{self.path}/{name}"
-        return open(path, "rb") if self.files is None else self.files.open_input_stream(path)
+        return open(path, "rb") if self.files is None else self.files.open_input_file(path)
 
     def download(self, folder: Path, names: Iterable[str] | None = None) -> Path:
         """Copy files into a local folder, which is made; returns that folder.
@@ -350,11 +353,21 @@ class Location:
             raise IntegrityError(error.message, where=place.uri, hint=error.hint) from error
 
 
-def _with_retry_limit(uri: str) -> str:
-    """A URI as pyarrow gets it: one of Google Cloud Storage ends its retries after a minute, or when it says so."""
-    if uri.partition("://")[0] not in GCS_SCHEMES or "retry_limit_seconds=" in uri:
+def _with_defaults(uri: str) -> str:
+    """A URI as pyarrow gets it.
+
+    Unless it says otherwise, requests to Google Cloud Storage are repeated for a minute, and a small file is sent to S3
+    in one request: pyarrow begins three for it, for a file of many parts.
+    """
+    scheme = uri.partition("://")[0]
+    defaults = {
+        **dict.fromkeys(GCS_SCHEMES, f"retry_limit_seconds={RETRY_S}"),
+        "s3": "allow_delayed_open=true",
+    }
+    name, _, _ = defaults.get(scheme, "").partition("=")
+    if not name or f"{name}=" in uri:
         return uri
-    return f"{uri}{'&' if '?' in uri else '?'}retry_limit_seconds={RETRY_S}"
+    return f"{uri}{'&' if '?' in uri else '?'}{defaults[scheme]}"
 
 
 def _split_query(uri: str, path: str) -> tuple[str, str]:

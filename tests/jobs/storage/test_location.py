@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import resource
 import signal
 import threading
@@ -138,6 +139,26 @@ def test_folders_in_google_cloud_storage_are_seen_that_another_program_uploaded(
         assert "manifest.json" in (model / name).names()
         (model / name).clear()
     assert location.names() == []
+
+
+def test_s3_is_asked_once_for_a_small_file_and_keeps_no_objects_for_folders(
+    folder_in: Callable[[str], str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each request is a message in the log of the server, a thread of this process."""
+    location = Location.of(folder_in("s3")) / "deep" / "folder"
+    content = bytes(3 * 2**20)
+    caplog.set_level("INFO", "werkzeug")
+    location.write("small", content)
+    assert location.read("small") == content
+    requests = re.findall(r'"(?:\x1b\[\d+m)*([A-Z]+) (\S+) HTTP', "\n".join(caplog.messages))
+    assert requests == [(method, f"/{location.path}/small") for method in ("PUT", "HEAD", "GET")]
+
+
+@pytest.mark.parametrize("size", [1, 11 * 2**20])
+def test_a_bucket_of_s3_that_is_missing_is_told(folder_in: Callable[[str], str], size: int) -> None:
+    missing = Location.of(folder_in("s3").replace("s3://bucket/", "s3://missing/"))
+    with pytest.raises(InputError, match=r"^s3://missing/.*: the bucket does not exist \(create it"):
+        missing.write("a", bytes(size))
 
 
 def test_a_bucket_that_is_missing_is_told_and_not_made(folder_in: Callable[[str], str]) -> None:
