@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from cocite.corpus.csr import CSR
 from cocite.evaluation.hits import Hits
@@ -131,6 +132,25 @@ def test_queries_of_one_paper_get_no_mark():
     table = marked_table("t", one, "b")
     assert [cell.mark for cell in table.rows[0][1:]] == ["", ""]
     assert table.note.endswith("The mark of an F1 is that of the mean of the queries' own F1.")
+
+
+def test_the_comparison_of_queries_of_one_paper_has_the_means_and_says_why_there_is_no_test():
+    first, second = (
+        measure(replace(hits_of(ranks), citing=np.full(len(ranks), 4)), ["MRR", "R@1"])
+        for ranks in ([1, 2, 0], [2, 2, 1])
+    )
+    table = comparison_table(first, second, ("a", "b"))
+    assert table.rows[0][:4] == ["MRR", 0.5, pytest.approx(2 / 3), pytest.approx(-1 / 6)]
+    assert [row[6] for row in table.rows] == ["no test: one citing paper"] * 2
+    assert table.records()[0]["t"] is None
+    assert table.note.startswith("A paired test needs queries of at least two citing papers; these have 1.")
+
+
+@pytest.mark.parametrize(("ranks", "why"), [([1], "no test: one query"), ([], "no test: no query")])
+def test_fewer_than_two_queries_have_no_test(ranks: list[int], why: str):
+    measured = measure(hits_of(ranks), ["MRR"])
+    [row] = comparison_table(measured, measured, ("a", "b")).rows
+    assert (row[6], row[8]) == (why, len(ranks))
 
 
 def test_self_citation_rows_are_the_cut_offs_that_were_counted():

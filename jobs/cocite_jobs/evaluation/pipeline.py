@@ -193,7 +193,7 @@ def _pipeline_report(
         in_citations=history.in_citations,
     )
     report.tables.append(self_citation_table(results[last].self_citation))
-    if len(measured) > 1 and measured[last].papers > 1:
+    if len(measured) > 1:
         first = next(iter(measured))
         report.tables.append(comparison_table(measured[last], measured[first], (last, first)))
     return report

@@ -278,31 +278,51 @@ def self_citation_table(bias: SelfCitation) -> Table:
 
 
 def comparison_table(first: Measurement, second: Measurement, names: tuple[str, str]) -> Table:
-    """The paired t-test of each metric of two runs on the same queries."""
-    rows, over = [], ""
-    for metric, values in first.per_query.items():
-        c: Comparison = compare(values, second.per_query[metric], first.citing)
-        if c.papers < c.queries:
-            over = f"the {c.papers:,} citing papers of the queries"
-        rows.append(
-            [
-                metric,
-                c.mean,
-                c.other,
-                c.difference,
-                f"[{c.low:.3f}, {c.high:.3f}]",
-                c.t,
-                _p(c.p),
-                c.d,
-                c.queries,
-            ]
-        )
+    """The paired t-test of each metric of two runs on the same queries.
+
+    Where one citing paper asks them all there is no test: the table has the means, and says so in place of p.
+
+    Args:
+        first: a run.
+        second: what it is tested against.
+        names: of the two, for the columns.
+
+    Example:
+        >>> one = np.array([3, 3])
+        >>> first, second = (Measurement(2, {"MRR": v.mean()}, {"MRR": v}, one) for v in (np.ones(2), np.zeros(2)))
+        >>> comparison_table(first, second, ("a", "b")).records()[0]["p"]
+        'no test: one citing paper'
+    """
     columns = ["metric", names[0], names[1], "difference", "95 % interval", "t", "p", "Cohen's d", "queries"]
-    note = (
-        f"Paired two-sided t-test over {over or 'per-query values'}; the mean of F1 here is that of the queries' "
-        "own F1."
-    )
+    compared, over = _tested if first.papers > 1 else _untested, "per-query values"
+    if first.is_grouped:
+        over = f"the {first.papers:,} citing papers of the queries"
+    rows = [
+        [metric, *compared(first, values, second.per_query[metric])]
+        for metric, values in first.per_query.items()
+    ]
+    note = f"Paired two-sided t-test over {over}; the mean of F1 here is that of the queries' own F1."
+    if compared is _untested:
+        note = (
+            f"A paired test needs queries of at least two citing papers; these have {first.papers}. "
+            "The mean of F1 here is that of the queries' own F1."
+        )
     return Table("significance", columns, rows, note)
+
+
+def _tested(measured: Measurement, values: NDArray[np.float64], others: NDArray[np.float64]) -> list[Any]:
+    """The cells of a metric whose difference is tested."""
+    c: Comparison = compare(values, others, measured.citing)
+    interval = f"[{c.low:.3f}, {c.high:.3f}]"
+    return [c.mean, c.other, c.difference, interval, c.t, _p(c.p), c.d, c.queries]
+
+
+def _untested(measured: Measurement, values: NDArray[np.float64], others: NDArray[np.float64]) -> list[Any]:
+    """The cells of a metric whose difference cannot be tested, for want of a second paper."""
+    judged = values[~np.isnan(values)]
+    mean, other = (float(judged.mean()), float(np.nanmean(others))) if len(judged) else (math.nan, math.nan)
+    why = "one citing paper" if measured.is_grouped else "one query" if measured.queries else "no query"
+    return [mean, other, mean - other, "–", math.nan, f"no test: {why}", math.nan, len(judged)]
 
 
 def _p(value: float) -> str:

@@ -57,6 +57,20 @@ class Comparison:
     d_paired: float
     papers: int = 0
 
+    def sample(self, queries: str = "queries") -> str:
+        """What the test is over, in words: the queries, and their citing papers where these are fewer.
+
+        Args:
+            queries: what they are called.
+
+        Example:
+            >>> a, b, papers = np.array([0.5, 1.0, 0.2]), np.array([0.4, 0.7, 0.2]), np.array([1, 1, 2])
+            >>> compare(a, b).sample("dev queries"), compare(a, b, papers).sample("dev queries")
+            ('3 dev queries', '3 dev queries of 2 citing papers')
+        """
+        of_papers = f" of {self.papers:,} citing papers" if 0 < self.papers < self.queries else ""
+        return f"{self.queries:,} {queries}{of_papers}"
+
 
 def number_papers(papers: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """(Q,) numbers from 0 of the papers that queries come from; a query of none (``NO_ROW``) has a number of its own.

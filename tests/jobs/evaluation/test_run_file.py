@@ -105,6 +105,22 @@ def test_a_task_adds_slices_and_self_citation(corpus: Corpus, tmp_path: Path) ->
             assert table.records() == by_title[table.title], "as the pipeline's own report has it"
 
 
+def test_runs_of_one_citing_papers_queries_are_reported_without_a_test(
+    corpus: Corpus, tmp_path: Path
+) -> None:
+    task = tasks.build(corpus, "local", "test")
+    paper = task.papers[0]
+    ids = [query.id for query in task.queries if query.paper == paper]
+    assert len(ids) > 1
+    runs = tmp_path / "a", tmp_path / "b"
+    for run, document in zip(runs, ("x", "y"), strict=True):
+        run.write_text("".join(f"{one} Q0 {document} 1 1 mine\n" for one in ids))
+    (tmp_path / "qrels").write_text("".join(f"{one} 0 x 1\n" for one in ids))
+    report = evaluate_run(runs[0], tmp_path / "qrels", against=runs[1], task=task)
+    row = rows(report.json(), "significance")["MRR"]
+    assert (row["a"], row["b"], row["p"]) == (1.0, 0.0, "no test: one citing paper")
+
+
 def test_a_run_is_not_compared_with_itself(files: tuple[Path, Path], tmp_path: Path) -> None:
     run, qrels = files
     (tmp_path / "link").symlink_to(run)

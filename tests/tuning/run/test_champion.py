@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from helpers.served_cross_encoder import cross_encoder_folder
 from helpers.synthetic import SyntheticCorpora
 from mlflow import MlflowClient
 
 from cocite.artifacts import verify
+from cocite.corpus.splits import DEV, NONE, Split, with_split
 from cocite.corpus.starter import build_starter
 from cocite.corpus.store import Corpus
+from cocite.evaluation import tasks
 from cocite.pipeline import components
 from cocite.pipeline.golden_queries import GoldenQueries, make_golden_queries
 from cocite.retrieval.index.snapshot import IndexSnapshot
@@ -86,6 +89,25 @@ def test_a_significantly_better_model_takes_the_alias(corpus: Corpus, tmp_path: 
     assert sweep.names() == []
     holder = download_model("ours", "champion", tmp_path / "back", tracking=store)
     assert verify(holder / "nnselect").digest == verify(strong / "nnselect").digest
+
+
+def test_a_model_that_cannot_be_compared_leaves_the_alias_where_it_is(corpus: Corpus, tmp_path: Path) -> None:
+    codes = np.where(np.asarray(corpus.split) == DEV, NONE, np.asarray(corpus.split)).astype(np.int8)
+    asking = tasks.build(corpus, "local", "dev").papers
+    codes[np.bincount(asking).argmax()] = DEV
+    one = with_split(corpus, Split(codes), tmp_path / "one")
+    assert len(tasks.build(one, "local", "dev").queries) > 1
+    settings = SETTINGS.model_copy(update={"task": "local"})
+    contender, store = (
+        model(corpus, tmp_path / "model", "training.epochs=1"),
+        TrackingSettings(folder=tmp_path),
+    )
+    for won, said in ((True, "there was none before it"), (False, "needs queries of at least two papers")):
+        with start_run("sweep", experiment="tune", tracking=store) as run:
+            result = promote_if_better(settings, contender, one, store, run)
+        assert result is not None
+        assert (result.won, result.version) == (won, 1)
+        assert result.sentence().endswith(said)
 
 
 @pytest.mark.integration

@@ -16,6 +16,19 @@ def test_an_alias_without_a_holder_is_taken_without_comparison() -> None:
     assert result.sentence() == "ours@champion is version 1 now; there was none before it"
 
 
+def test_the_sentence_names_the_papers_that_the_test_is_over() -> None:
+    grouped = compare(np.array([0.5, 0.75, 0.25]), np.array([0.25, 0.25, 0.0]), np.array([7, 7, 8]))
+    sentence = PromotionResult("ours", "champion", True, 2, grouped).sentence()
+    assert " on 3 dev queries of 2 citing papers, p = " in sentence
+
+
+def test_a_model_that_could_not_be_compared_leaves_the_alias_where_it_is() -> None:
+    result = PromotionResult("ours", "champion", False, 2, None, "a paired test needs two papers")
+    assert result.sentence() == (
+        "ours@champion stays version 2, with which the best trial was not compared: a paired test needs two papers"
+    )
+
+
 @pytest.mark.parametrize(
     ("won", "start"),
     [(True, "ours@champion is version 2 now: "), (False, "ours@champion stays version 2: ")],

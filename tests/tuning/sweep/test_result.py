@@ -49,6 +49,14 @@ def test_the_sentence_says_what_the_difference_is_worth() -> None:
     assert "p = 1: no difference to speak of" in sentence(0.0, 0.0, "max")
 
 
+def test_the_sentence_names_the_papers_that_the_test_is_over() -> None:
+    comparison = compare(BASE, BASE - 0.1, np.repeat(np.arange(100), 3))
+    said = confirmation_sentence(comparison, "MRR", "max")
+    assert said.startswith("On 300 queries of 100 citing papers that no trial saw: MRR 0.")
+    before = replace(comparison, papers=0)  # of a result that was written before papers were counted
+    assert confirmation_sentence(before, "MRR", "max").startswith("On 300 queries that no trial saw: ")
+
+
 def test_a_result_comes_back_as_it_was_written(tmp_path: Path) -> None:
     certain = compare(np.ones(5), np.zeros(5))
     assert math.isinf(certain.t)

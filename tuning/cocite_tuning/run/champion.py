@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.corpus.store import Corpus
+from cocite.errors import InputError
 from cocite.evaluation import experiment, systems, tasks
 from cocite.evaluation.metrics import Metric
 from cocite.evaluation.significance import compare
@@ -113,7 +114,10 @@ def promote_if_better(
             else:
                 models = {CONTENDER: model, HOLDER: holder}
                 new, old, papers = _measure_on_worker(settings, models, corpus, on_worker)
-            comparison = compare(new, old, papers)
+            try:
+                comparison = compare(new, old, papers)
+            except InputError as error:  # the dev queries are of one paper
+                return PromotionResult(name, alias, False, holder_version, None, error.message)
         run.log_metrics({"champion.difference": comparison.difference, "champion.p": comparison.p})
         if not is_better(comparison, level=settings.level):
             run.set_tag("champion", "stays")

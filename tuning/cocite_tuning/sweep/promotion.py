@@ -16,7 +16,9 @@ class PromotionResult:
         alias: that the model was compared for.
         won: whether the model holds the alias now.
         version: the version that holds the alias now.
-        comparison: of the model with the previous holder, query by query; None where the alias had no holder.
+        comparison: of the model with the previous holder on the same queries, tested over their citing papers; None
+            where the alias had no holder, or ``why_not`` says why there is none.
+        why_not: why the model was not compared with the holder, which keeps the alias then.
 
     Example:
         >>> print(PromotionResult("nnselect", "champion", won=True, version=1, comparison=None).sentence())
@@ -33,14 +35,17 @@ class PromotionResult:
     won: bool
     version: int
     comparison: Comparison | None
+    why_not: str = ""
 
     def sentence(self) -> str:
         """Say who holds the alias now, with both models' means and the p of their difference."""
         name = f"{self.name}@{self.alias}"
         c = self.comparison
+        if self.why_not:
+            return f"{name} stays version {self.version}, with which the best trial was not compared: {self.why_not}"
         if c is None:
             return f"{name} is version {self.version} now; there was none before it"
-        figures = f"{c.mean:.4f} against {c.other:.4f} on {c.queries} dev queries, p = {c.p:.2g}"
+        figures = f"{c.mean:.4f} against {c.other:.4f} on {c.sample('dev queries')}, p = {c.p:.2g}"
         if self.won:
             return f"{name} is version {self.version} now: {figures}"
         return f"{name} stays version {self.version}: {figures}"

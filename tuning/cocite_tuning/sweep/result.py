@@ -97,7 +97,7 @@ def confirmation_sentence(comparison: Comparison, metric: str, mode: Mode) -> st
         "better, and not by chance" if better else "worse" if c.p <= LEVEL else "no difference to speak of"
     )
     return (
-        f"On {c.queries:,} queries that no trial saw: {metric} {c.mean:.4f} against the default's {c.other:.4f}, "
+        f"On {c.sample()} that no trial saw: {metric} {c.mean:.4f} against the default's {c.other:.4f}, "
         f"{_p(c.p)}: {verdict}. The difference lies between {c.low:+.4f} and {c.high:+.4f} with 95 % confidence."
         + ("" if better else " The default stays.")
     )

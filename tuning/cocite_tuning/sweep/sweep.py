@@ -157,7 +157,7 @@ class ChampionSettings(Settings):
     system: Name
     """How the models rank: one of ``cocite evaluate pipeline --stages``."""
     metric: Name
-    """Compared query by query, in a paired test."""
+    """Compared on the same queries, in a paired test over their citing papers."""
     sample: int | None = Field(2000, ge=2, le=1_000_000_000)
     """How many of the dev queries; null: all."""
     level: float = Field(LEVEL, gt=0, lt=1)
