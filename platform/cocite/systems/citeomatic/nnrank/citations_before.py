@@ -11,6 +11,8 @@ from cocite.corpus.history import History
 class CitationsBefore:
     """Counts the citations of any paper from papers of years before any year, by one sorted table of links.
 
+    A citing paper without a year may be later than any query, so no dated query counts its citations.
+
     Args:
         history: the links that are known.
 
@@ -25,13 +27,16 @@ class CitationsBefore:
 
     # Above every year, so that the key of a paper and a year sorts by paper first.
     _SPAN = 1 << 16
+    # After every year: the year of what is in no year's count.
+    _NEVER = _SPAN - 1
 
     def __init__(self, history: History) -> None:
         self.history = history
         cited_by = history.cited_by
         owners, citing = cited_by.pairs()
         years = np.asarray(history.corpus.years)
-        self._keys = np.sort(owners.astype(np.int64) * self._SPAN + np.maximum(years[citing], 0))
+        when = np.where(years[citing] > 0, years[citing].astype(np.int64), self._NEVER)
+        self._keys = np.sort(owners.astype(np.int64) * self._SPAN + when)
         self._starts = cited_by.indptr
         self._years = years
 
