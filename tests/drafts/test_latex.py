@@ -150,6 +150,40 @@ def test_files_in_a_circle_are_refused(tmp_path: Path) -> None:
         read_draft(tmp_path / "a.tex")
 
 
+def preambles(folder: Path, files: dict[str, str]) -> Path:
+    """A draft in a folder, whose preamble inputs the first of some files."""
+    for name, text in files.items():
+        (folder / f"{name}.tex").write_text(text)
+    main = folder / "main.tex"
+    main.write_text(f"\\input{{{next(iter(files))}}}\\begin{{document}}We parse [CIT].\\end{{document}}")
+    return main
+
+
+def test_preambles_in_a_circle_are_refused(tmp_path: Path) -> None:
+    main = preambles(tmp_path, {"a": "\\title{Trees}\\input{b}", "b": "\n\\input{a}"})
+    with pytest.raises(
+        InputError,
+        match=r"b\.tex:2: the files input one another in a circle: a\.tex -> b\.tex -> a\.tex",
+    ):
+        read_draft(main)
+
+
+def test_preambles_that_input_each_other_many_times_are_refused(tmp_path: Path) -> None:
+    twice = {f"f{i}": f"\\input{{f{i + 1}}}\n\\input{{f{i + 1}}}" for i in range(30)}
+    deep = preambles(tmp_path, twice | {"f30": "\\title{Trees}"})
+    with pytest.raises(InputError, match="more than 20 files input one another"):
+        read_draft(deep)
+    wide = preambles(tmp_path, {"f12": twice["f12"], "f30": "\\title{Trees}\n" + "\\date{2020}" * 20})
+    with pytest.raises(InputError, match="the draft has more than 500,000 pieces"):
+        read_draft(wide)
+
+
+def test_a_bibliography_that_is_named_twice_is_one(tmp_path: Path) -> None:
+    main = preambles(tmp_path, {"a": "\\input{b}\\input{b}\\title{Trees}", "b": "\\addbibresource{refs.bib}"})
+    draft = read_draft(main)
+    assert (draft.title, draft.bibliographies) == ("Trees", ("refs.bib",))
+
+
 def test_too_many_or_too_deep_inputs_are_refused(tmp_path: Path) -> None:
     for i in range(250):
         (tmp_path / f"f{i}.tex").write_text(f"Text. \\input{{f{i + 1}}}")

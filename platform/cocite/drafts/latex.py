@@ -197,8 +197,8 @@ def _all_macros(source: LatexSource, project: LatexProject) -> dict[str, Macro]:
             continue
         seen.add(current.name)
         macros = current.macros | macros
-        project.budget.check_time()
-        for folder, name in _INPUT.findall(current.readable):
+        for folder, name in dict.fromkeys(_INPUT.findall(current.readable)):
+            project.budget.check_time()
             found = project.find(posixpath.join(folder, name), current.name)
             if found is not None:
                 waiting.append(found)

@@ -69,7 +69,7 @@ class Prose:
         self.builder = BlockBuilder(budget.where)
         self.title = self.abstract = self.date = ""
         self.authors: list[str] = []
-        self.bibliographies: list[str] = []
+        self.bibliographies: dict[str, None] = {}  # an ordered set
         self.bibliography_ends: dict[str, tuple[int, str, str]] = {}
         self.bibitems: dict[str, str] = {}
         self._items: list[tuple[str, int]] = []
@@ -96,12 +96,15 @@ class Prose:
 
     def preamble(self, nodes: Sequence[Any], frame: Frame) -> None:
         """Take title, authors, abstract, date and bibliographies from what stands before the document."""
+        self._stack.append(frame.source.name)
         for node in nodes:
+            self.budget.step()
             if isinstance(node, lw.LatexMacroNode):
                 if node.macroname in HEAD:
                     self._macro(node, frame)
                 elif node.macroname in INPUTS | IMPORTS and (inner := self._input(node, frame)) is not None:
                     self.preamble(self.nodes_of(inner), Frame(inner))
+        self._stack.pop()
 
     # -- nodes ------------------------------------------------------------------------------------------------
 
@@ -371,27 +374,22 @@ class Prose:
         inner = self.project.find(posixpath.join(*names) if names else "", beside)
         if inner is None:
             return None
+        where = str(frame.place(node.pos, node.pos + node.len))
         if inner.name in self._stack:
             chain = " -> ".join([*self._stack[self._stack.index(inner.name) :], inner.name])
-            raise InputError(
-                f"the files input one another in a circle: {chain}",
-                where=str(frame.place(node.pos, node.pos + node.len)),
-                hint="take one \\input out",
-            )
+            message = f"the files input one another in a circle: {chain}"
+            raise InputError(message, where=where, hint="take one \\input out")
         if len(self._stack) >= MAX_DEPTH:
-            raise InputError(
-                f"more than {MAX_DEPTH} files input one another",
-                where=str(frame.place(node.pos, node.pos + node.len)),
-                hint="put them together",
-            )
+            message = f"more than {MAX_DEPTH} files input one another"
+            raise InputError(message, where=where, hint="put them together")
         return inner
 
     def _bibliography(self, node: Any, frame: Frame) -> None:
         argument = next(iter(arguments_of(node)[-1:]), None)
         if argument is None:
             return
-        names = self.plain([argument], frame).split(",")
-        self.bibliographies += [name.strip() for name in names if name.strip()]
+        names = map(str.strip, self.plain([argument], frame).split(","))
+        self.bibliographies |= dict.fromkeys(filter(None, names))
         if frame.call is None:
             if node.macroname == "bibliography":
                 end = (argument.pos + argument.len - 1, ",", "")

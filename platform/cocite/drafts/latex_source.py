@@ -11,6 +11,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 
 from cocite.drafts.draft import Place
+from cocite.drafts.latex_conditionals import skipped_branches
 from cocite.drafts.limits import MAX_FILES, MAX_PARAGRAPH, Budget
 from cocite.drafts.source_files import EVERY_BYTE, DraftFiles, OutsideError, encoding_of, read_utf8
 from cocite.errors import InputError
@@ -27,7 +28,7 @@ _UNREAD = frozenset(
     filecontents* tikzpicture Sinput Soutput Scode Code CodeInput CodeOutput""".split()
 )
 """Environments that print no prose and may hold anything; Sweave and the class of its journal have the last ones."""
-_BEGIN = re.compile(r"\\begin\{([^{}\\\n]{1,100})\}|\\(iffalse)\b")
+_BEGIN = re.compile(r"\\begin\{([^{}\\\n]{1,100})\}|\\(iffalse)(?![A-Za-z@])")
 _ENVIRONMENT = re.compile(
     r"\\(?:(?:re|provide)?newenvironment|lstnewenvironment)\*?\s*\{([^{}\\]{1,100})\}\s*"
     r"(?:\[\d\]\s*)?(?:\[[^\[\]]{0,500}\]\s*)?(?=\{)"
@@ -210,6 +211,16 @@ def _with_ends(text: str, before: str) -> str:
     return "".join(line + end for line, end in zip(new, [*kept, ""], strict=True))
 
 
+def ends_in_comment(line: str) -> bool:
+    """Whether a comment begins on a line, or the part of one; a sign of percent in code or an address begins none.
+
+    Example:
+        >>> ends_in_comment(r"100\\% % see"), ends_in_comment(r"\\url{a.org/b%20c} as")
+        (True, False)
+    """
+    return any(match[4] for match in _COMMENT.finditer(line))
+
+
 def _without_comment(found: re.Match[str]) -> str:
     """What the parser is to see of a match: spaces in place of a comment, and of each sign of percent that is none."""
     if found[4]:
@@ -275,18 +286,26 @@ def _without_environments(text: str) -> tuple[str, frozenset[str]]:
 
 def _without_unread(text: str, names: frozenset[str]) -> str:
     """The text with spaces in place of what is no prose: environments of some names, and what ``\\iffalse`` hides."""
-    parts, at, begin = [], 0, 0
+    spans: list[tuple[int, int]] = []
+    begin, branches = 0, skipped_branches(text)
     while match := _BEGIN.search(text, begin):
         begin = match.end()
-        if match[1] and match[1] not in names:
-            continue
-        close = f"\\end{{{match[1]}}}" if match[1] else "\\fi"
-        end = text.find(close, match.end())
-        if end < 0:
-            break
-        end += len(close)
-        parts += [text[at : match.start()], _NOT_SPACE.sub(" ", text[match.start() : end])]
-        at = begin = end
+        if match[2]:
+            spans += (skipped := branches.get(match.start(), []))
+            begin = skipped[0][1] if skipped else begin
+        elif match[1] in names:
+            close = f"\\end{{{match[1]}}}"
+            end = text.find(close, begin)
+            if end < 0:
+                break
+            begin = end + len(close)
+            spans.append((match.start(), begin))
+    parts, at = [], 0
+    for start, end in sorted(spans):
+        # The end of a conditional may stand in an environment that is left out.
+        start, end = max(start, at), max(end, at)
+        parts += [text[at:start], _NOT_SPACE.sub(" ", text[start:end])]
+        at = end
     return "".join([*parts, text[at:]])
 
 

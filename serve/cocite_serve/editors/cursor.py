@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from cocite.drafts.draft import Kind
 from cocite.drafts.gaps import is_missing, text_gaps
+from cocite.drafts.latex_source import ends_in_comment
 from cocite.drafts.reading import SUFFIXES
 
 LANGUAGES: dict[str, Kind] = {
@@ -23,7 +24,6 @@ _COMMAND = re.compile(r"\\(?!citestyle|setcitestyle|citetitlefont)[A-Za-z]*[cC]i
 _OPEN = re.compile(r"\s*(?:(?:\[[^\[\]]*\]|\([^()]*\)|\{[^{}]*\})\s*)*\{([^{}\\]*)")
 _REST = re.compile(r"[^,{}\s%\\]*")
 _CLOSE = re.compile(r"([^{}\\\n]*)\}")
-_COMMENT = re.compile(r"(?<!\\)(?:\\\\)*%")
 _KEY = r"[\w?][\w:.#$%&+?<>~/-]*"
 _AT = re.compile(r"(?<![\w\\])-?@(\{?)([^\[\]{};@\n]*)\Z")
 _ONE_KEY = re.compile(f"(?:{_KEY})?")
@@ -96,7 +96,7 @@ def _latex(text: str, at: int) -> Spot | None:
     outer = commands[-1].start()
     match = _OPEN.fullmatch(text, commands[-1].end(), at)
     line = text[text.rfind("\n", 0, outer) + 1 : outer]
-    if match is None or re.search(r"\n\s*\n", match[1]) or _COMMENT.search(line):
+    if match is None or re.search(r"\n\s*\n", match[1]) or ends_in_comment(line):
         return None
     *others, typed = match[1].split(",")
     typed = typed.lstrip()

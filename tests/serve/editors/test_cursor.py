@@ -20,6 +20,8 @@ LATEX = [
     ("It helps [C|IT].", "", "It helps \\cite{KEY}.", ()),
     ("It helps (citation needed)|.", "", "It helps \\cite{KEY}.", ()),
     ("100\\% \\cite{|}", "", "100\\% \\cite{KEY}", ()),
+    ("See \\url{a.org/b%20c} \\cite{|}", "", "See \\url{a.org/b%20c} \\cite{KEY}", ()),
+    ("Of \\verb+%+ \\cite{|}", "", "Of \\verb+%+ \\cite{KEY}", ()),
 ]  # fmt: skip
 MARKDOWN = [
     ("[@|", "", "[@KEY", ()),
@@ -34,6 +36,7 @@ MARKDOWN = [
 NOWHERE = [
     ("latex", "We parse|."),
     ("latex", "% as in \\cite{|}"),
+    ("latex", "\\url{a.org/b%20c} % as in \\cite{|}"),
     ("latex", "\\cite{lee99}|"),
     ("latex", "\\citestyle{|}"),
     ("latex", "\\cite{\n\nA new paragraph|"),
