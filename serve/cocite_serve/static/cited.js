@@ -7,6 +7,7 @@ import { draftName } from "./file_text.js";
 import { wordsOf } from "./keys.js";
 import { entriesOf } from "./libraries.js";
 import { libraryEntries } from "./owned.js";
+import { refused } from "./results.js";
 import { again } from "./search.js";
 import { changed, chosenFor, citedIds, gapInFocus, state, when } from "./state.js";
 
@@ -45,7 +46,7 @@ async function findCited() {
       again();
     }
   } catch (error) {
-    toast(error.message);
+    refused(error, findCited);
   }
   $("cited_find").disabled = false;
 }

@@ -4,6 +4,7 @@ import { $, copyText, titleChip, toast } from "./dom.js";
 import { focusGap, replace } from "./editor.js";
 import { isMissing } from "./gaps.js";
 import { keysOf } from "./keys.js";
+import { refused } from "./results.js";
 import { taken } from "./search.js";
 import { changed, chosenFor, gapInFocus, isSuggested, markedGaps, nameOf, selectedIds, state, when } from "./state.js";
 import { choice } from "./storage.js";
@@ -75,7 +76,7 @@ export async function insert() {
     toast(`Inserted ${text.trim()}`);
     if (state.gaps.length) focusGap(state.focus);
   } catch (error) {
-    toast(error.message);
+    refused(error, insert);
   }
 }
 
@@ -99,7 +100,7 @@ export async function copyFinished() {
     taken(ids);
     toast(open ? `Text copied; ${open === 1 ? "1 gap is" : `${open} gaps are`} still open` : "Finished text copied");
   } catch (error) {
-    toast(error.message);
+    refused(error, copyFinished);
   }
 }
 

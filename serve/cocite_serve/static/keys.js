@@ -1,8 +1,9 @@
 // Citation keys. Their form is the reader's choice, the same in the text and in the references.
 
 import { references } from "./api.js";
-import { $, toast } from "./dom.js";
+import { $ } from "./dom.js";
 import { replace } from "./editor.js";
+import { refused } from "./results.js";
 import { changed, state } from "./state.js";
 import { choice } from "./storage.js";
 
@@ -87,7 +88,10 @@ async function rewrite() {
     choice("cite_keys", form);
   } catch (error) {
     $("cite_keys").value = inText;
-    toast(error.message);
+    refused(error, () => {
+      $("cite_keys").value = form;
+      rewrite();
+    });
   }
 }
 

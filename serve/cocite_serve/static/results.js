@@ -1,7 +1,7 @@
 // Shows an answer: its cards, filtered and sorted, and what is to be said about it.
 
 import { card, scales, showChoice, skeleton } from "./card.js";
-import { $, debounce, el, firstWords, lastWords, titleChip } from "./dom.js";
+import { $, debounce, el, firstWords, lastWords, titleChip, toast } from "./dom.js";
 import { fieldError, inPageWords } from "./fields.js";
 import { hasLibrary, isOwned } from "./owned.js";
 import { changed, citedIds, gapInFocus, nameOf, state, when } from "./state.js";
@@ -188,6 +188,15 @@ export function problem(error, retry) {
   $("problem").replaceChildren(el("div", {}, el("p", {}, inPageWords(error.message)), id), error.status === 401 ? keyForm(retry)
     : el("button", { type: "button", on: { click: retry } }, "Try again"));
   return true;
+}
+
+/**
+ * Says what went wrong beside a button: an endpoint that asks for a key gets the form for it, all else is said in passing.
+ * @param {Error} error @param {() => void} retry
+ */
+export function refused(error, retry) {
+  if (error.status === 401) problem(error, retry);
+  else toast(error.message);
 }
 
 /** @param {import("./card.js").Actions} given @param {(retry: () => void) => HTMLElement} form Asks for the API key. */

@@ -2,6 +2,7 @@
 
 import { $, copyText, save, toast } from "./dom.js";
 import { writtenAs } from "./keys.js";
+import { refused } from "./results.js";
 import { changed, selectedIds, state, when } from "./state.js";
 import { choice } from "./storage.js";
 import { styleOptions } from "./styles.js";
@@ -27,7 +28,7 @@ export async function copyReferences(ids, taken) {
     taken(ids);
     toast(ids.length === 1 ? `${FORMS[form].name} copied` : `${FORMS[form].name} of ${ids.length} papers copied`);
   } catch (error) {
-    toast(error.message);
+    refused(error, () => copyReferences(ids, taken));
   }
 }
 
@@ -37,7 +38,7 @@ async function download(ids, taken) {
     save(FORMS[form].file, await writtenAs(form, ids, style), FORMS[form].type);
     taken(ids);
   } catch (error) {
-    toast(error.message);
+    refused(error, () => download(ids, taken));
   }
 }
 

@@ -15,7 +15,7 @@ import uvicorn
 from fastapi import FastAPI
 from helpers.api_backend import InProcess
 from helpers.endpoint import free_port
-from helpers.page import PASSAGE, WAIT_MS, search, settled, use
+from helpers.page import BIB, PASSAGE, WAIT_MS, give, search, settled, use
 
 from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
@@ -136,3 +136,45 @@ def test_the_page_asks_for_a_key_and_keeps_it_until_its_tab_is_closed(
     other.goto(url)
     expect(other.get_by_role("alert")).to_contain_text("API key")
     context.close()
+
+
+def test_each_part_of_the_page_asks_for_a_key_that_is_no_longer_known(
+    browser: Any, keyed: tuple[str, str]
+) -> None:
+    url, key = keyed
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.set_default_timeout(WAIT_MS)
+    page.goto(url)
+
+    def give_key(given: str) -> None:
+        page.get_by_label("API key").fill(given)
+        page.get_by_role("button", name="Use this key").click()
+
+    search(page, "Translation by attention alone [@v:17], without recurrence [@?].")
+    give_key(key)
+    expect(page.locator(".card")).to_have_count(20)
+    give(page, "library.bib", BIB)
+    page.locator("#library_summary").click()
+    use(page, 0)
+    alert = page.get_by_role("alert")
+    for name, done in (
+        ("Leave out the paper that my text cites", "My draft cites 1 paper: 1 in this corpus"),
+        ("Copy references", "BibTeX copied"),
+        ("Insert at gap 1", "Inserted"),
+    ):
+        # The key is taken back and given again: the page does what was asked of it.
+        context.route("**/v1/**", refuse_key)
+        page.get_by_role("button", name=name, exact=True).click(timeout=30_000)
+        expect(alert).to_contain_text("This endpoint asks for an API key")
+        context.unroute("**/v1/**", refuse_key)
+        give_key(key)
+        expect(page.get_by_text(done).first).to_be_visible()
+        expect(alert).to_be_hidden()
+        settled(page)
+    context.close()
+
+
+def refuse_key(route: Any) -> None:
+    """Answer as an endpoint does whose keys were changed."""
+    route.fulfill(status=401, json={"error": "This endpoint asks for an API key."})
