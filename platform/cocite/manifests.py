@@ -86,7 +86,11 @@ def read_manifest(folder: Path, *, kind: str | None = None, name: str = MANIFEST
         if not folder.is_dir():
             raise NotFoundError("no such folder", where=str(folder))
         if not (folder / name).exists():
-            raise NotFoundError(f"holds no {name}, so it is not a cocite artifact", where=str(folder))
+            raise NotFoundError(
+                f"holds no {name}, so it is not a cocite artifact",
+                where=str(folder),
+                hint=f"name the folder of a {kind}" if kind else "",
+            )
     except OSError as error:
         raise read_error(error, folder / name, "not a manifest") from error
     data = read_json(folder / name)

@@ -13,7 +13,7 @@ from cocite.corpus.records import PaperRecord
 from cocite.corpus.starter import starter_corpus
 from cocite.drafts import bibliography
 from cocite.drafts.bibliography import Bibliography, rows_of
-from cocite.errors import InputError
+from cocite.errors import InputError, NotFoundError
 from cocite.protocols import NO_ROW
 
 CORPUS = starter_corpus()
@@ -74,3 +74,10 @@ def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "refs.bib").write_text("@misc{a, title = {A title}}")
     with pytest.raises(InputError, match=r"refs\.bib: has more than"):
         Bibliography.read([tmp_path / "refs.bib"], CORPUS)
+
+
+def test_a_bibliography_that_is_no_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match=r"gone\.bib: no such file"):
+        Bibliography.read([tmp_path / "gone.bib"], starter_corpus())
+    with pytest.raises(NotFoundError, match=": is no file"):
+        Bibliography.read([tmp_path], starter_corpus())

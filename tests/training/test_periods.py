@@ -33,10 +33,16 @@ def test_periods_by_year(corpus: Corpus) -> None:
     assert len(few.dev) == len(set(few.dev.tolist())) == 7
     auto = Periods.of(corpus, PeriodSettings())
     assert years[auto.dev].min() > years[auto.history.citing].max()
-    with pytest.raises(InputError, match="dev_until"):
+    with pytest.raises(InputError, match="no paper of the dev period"):
         Periods.of(corpus, PeriodSettings(train_until=int(years.max())))
     with pytest.raises(InputError, match="train_until"):
         Periods.of(corpus, PeriodSettings(train_until=1))
+
+
+def test_a_dev_period_without_links_names_the_setting_and_the_last_year(corpus: Corpus) -> None:
+    last = int(np.asarray(corpus.years)[corpus.cites.degrees > 0].max())
+    with pytest.raises(InputError, match=rf"period\.train_until=2999: .* an earlier year; .* is of {last}"):
+        Periods.of(corpus, PeriodSettings(train_until=2999))
 
 
 def test_a_dev_period_that_ends_before_it_begins_is_refused() -> None:

@@ -18,7 +18,7 @@ from cocite.drafts.known_papers import KnownPapers
 from cocite.drafts.limits import MAX_BIB_BYTES
 from cocite.drafts.zotero import zotero_bibliography
 from cocite.drafts.zotero_client import PREFIX
-from cocite.errors import InputError
+from cocite.errors import InputError, NotFoundError
 from cocite.protocols import NO_ROW
 
 
@@ -79,7 +79,9 @@ def _entries(source: str) -> Iterator[PaperRecord]:
         yield from zotero_bibliography(source.removeprefix(PREFIX).strip())
         return
     path = Path(source)
-    if path.is_file() and path.stat().st_size > MAX_BIB_BYTES:
+    if not path.is_file():
+        raise NotFoundError("no such file" if not path.exists() else "is no file", where=source)
+    if path.stat().st_size > MAX_BIB_BYTES:
         raise InputError(f"has more than {MAX_BIB_BYTES >> 20} MiB", where=source)
     yield from (record for record in BibTeX(path) if isinstance(record, PaperRecord))
 

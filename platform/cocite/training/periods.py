@@ -118,7 +118,19 @@ class Periods:
         if (cold := cold_history(history, "of the training period", hint)) is not None:
             raise cold
         if not len(rows):
-            raise InputError("no paper of the dev period cites another", where="dev_until")
+            raise _no_dev(settings, int(years[linked].max()))
         if len(rows) > settings.dev_queries and not all_dev:
             rows = rows[np.linspace(0, len(rows) - 1, settings.dev_queries).astype(np.int64)]
         return cls(history, rows)
+
+
+def _no_dev(settings: PeriodSettings, last: int) -> InputError:
+    """Say which setting leaves the dev period without links, where the corpus' links end in the year ``last``."""
+    where, hint = "the split", "split the corpus so that dev papers cite others: cocite corpus split"
+    if settings.dev_until is not None:
+        where = f"period.dev_until={settings.dev_until}"
+        hint = f"choose a later year; the last paper that cites another is of {last}"
+    elif settings.train_until is not None:
+        where = f"period.train_until={settings.train_until}"
+        hint = f"choose an earlier year; the last paper that cites another is of {last}"
+    return InputError("no paper of the dev period cites another", where=where, hint=hint)

@@ -130,7 +130,13 @@ ROWS = [
                 "a folder that is no artifact", f"corpus {command} {{home}}", "home", "not a cocite artifact"
             ),
             wrong("an artifact of another kind", f"corpus {command} {{foreign}}", "is a thing, not a corpus"),
-            wrong("an index", f"corpus {command} {{index}}", "index", "not a cocite artifact"),
+            wrong(
+                "an index",
+                f"corpus {command} {{index}}",
+                "index",
+                "not a cocite artifact",
+                "folder of a corpus",
+            ),
             wrong(
                 "a damaged manifest",
                 f"corpus {command} {{bad_manifest}}",

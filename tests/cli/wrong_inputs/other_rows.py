@@ -33,7 +33,10 @@ EMBED = [
     _embed("a file cut short", "{cut_corpus} --model {model} --to {tmp}/v", "papers.arrow", code=3),
     _embed("a missing model", "{corpus} --model {missing} --to {tmp}/v", "missing: no such model folder"),
     _embed(
-        "a folder without a model", "{corpus} --model {home} --to {tmp}/v", "home: holds none of nnselect"
+        "a folder without a model",
+        "{corpus} --model {home} --to {tmp}/v",
+        "home: holds none of nnselect",
+        "cocite train nnselect",
     ),
     _embed("an empty model", "{corpus} --model {empty_model} --to {tmp}/v", "nnselect", "manifest.json"),
     _embed(
@@ -149,7 +152,12 @@ TRAIN = [
         )
     ),
     _train("no paper in the training period", "nnselect period.train_until=1", "period.train_until=YEAR"),
-    _train("no paper in the dev period", "nnselect period.train_until=2999", "dev_until"),
+    _train(
+        "no paper in the dev period",
+        "nnselect period.train_until=2999",
+        "period.train_until=2999",
+        "earlier year",
+    ),
     wrong(
         "an unknown scheme of the corpus",
         "train nnselect --corpus foo://bar/c --to {tmp}/m --no-track",
@@ -429,6 +437,14 @@ RECOMMEND = [
     wrong("a patch of a PDF", "recommend {garbage_pdf} --index {index} --patch p", "garbage.pdf"),
     wrong(
         "a bibliography of nothing", "recommend --index {index} --like x --bib {missing}", "--bib", "draft"
+    ),
+    wrong(
+        "a missing bibliography",
+        "recommend {gap_txt} --index {index} --bib {missing}",
+        "missing: no such file",
+    ),
+    wrong(
+        "a folder for a bibliography", "recommend {gap_txt} --index {index} --bib {home}", "home: is no file"
     ),
     wrong("no index", "recommend {thesis_txt}", "Missing option '--index'"),
     wrong("a missing draft", "recommend {missing} --index {index}", "missing"),

@@ -92,7 +92,11 @@ def choose_encoders(model: Path, names: Sequence[str] = ()) -> list[str]:
             raise NotFoundError(f"holds no {name}", where=str(model), hint=f"train it: cocite train {name} …")
     found = [name for name in ENCODERS if (model / name).is_dir() and (not names or name in names)]
     if not found:
-        raise NotFoundError(f"holds none of {', '.join(ENCODERS)}", where=str(model))
+        raise NotFoundError(
+            f"holds none of {', '.join(ENCODERS)}",
+            where=str(model),
+            hint="train an encoder into it: cocite train nnselect …",
+        )
     return found
 
 
