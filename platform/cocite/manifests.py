@@ -145,7 +145,7 @@ def read_json(path: Path) -> Any:
     except FileNotFoundError as error:
         raise NotFoundError("no such file", where=str(path)) from error
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise read_error(error, path, "not valid JSON") from error
+        raise read_error(error, path, "not valid JSON", RESTORE) from error
 
 
 def read_error(error: Exception, path: Path, message: str, hint: str | None = None) -> CociteError:

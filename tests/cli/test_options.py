@@ -122,6 +122,18 @@ def test_an_option_means_the_same_in_all_commands() -> None:
     assert len(shared) == 7
 
 
+def test_each_argument_and_option_has_a_sentence() -> None:
+    import click
+
+    silent = [
+        (path, parameter.name)
+        for path, command in walk(root, click.Context(root)).items()
+        for parameter in command.params  # type: ignore[attr-defined]
+        if not getattr(parameter, "help", None)
+    ]
+    assert silent == []
+
+
 def test_options_parse_their_bounds() -> None:
     app = typer.Typer()
 

@@ -197,7 +197,9 @@ def verify(store: StoreArgument, as_json: JsonOption = False) -> None:
 
 @app.command()
 def show(
-    store: StoreArgument, id_: Annotated[str, typer.Argument(metavar="ID")], as_json: JsonOption = False
+    store: StoreArgument,
+    id_: Annotated[str, typer.Argument(metavar="ID", help="The paper's id, as the corpus writes it.")],
+    as_json: JsonOption = False,
 ) -> None:
     """Print one paper, what it cites, and how it is cited."""
     from cocite.corpus.stats import paper_facts
