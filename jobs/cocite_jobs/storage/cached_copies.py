@@ -77,9 +77,8 @@ def remove_copy(copy: CachedCopy) -> bool:
 
     A process that asks for it meanwhile waits, and copies it anew.
     """
-    mark_of(copy.folder).open(
-        "a"
-    ).close()  # there is one from now on, so that whoever asks for the copy waits
+    # There is a mark from now on, so that whoever asks for the copy waits; the time of one that was there stays.
+    mark_of(copy.folder).open("a").close()
     with unused(mark_of(copy.folder)) as free:
         if not free:
             return False
