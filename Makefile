@@ -11,8 +11,9 @@ PORT   ?= 8000
 # make demo PORT=n: where the page is served
 TESTS  ?=
 # make test-quick TESTS=tests/corpus: only these
-WORKERS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -lt 8 ] && echo $$n || echo 8)
-# make test WORKERS=1: how many processes run the tests
+WORKERS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -lt 8 ] && echo $$((n + 1)) || echo 8)
+# make test WORKERS=1: how many processes run the tests; by default one more than cores, for a third of a test's time is
+# waiting for Ray's processes to start and to end
 BENCHMARKS ?= $(foreach script,$(wildcard benchmarks/*.py),\
 	$(if $(filter undefined,$(origin ARGS_$(basename $(notdir $(script))))),,$(script)))
 # make bench BENCHMARKS=benchmarks/scale.py: only these; by default those with a line ARGS_… below

@@ -136,7 +136,6 @@ def _runs(folder: Path) -> list[Path]:
         "three_columns.qrels": ["q 0 d\n"],
         "judged_twice.qrels": ["q 0 d 1\n", "q 0 d 0\n"],
         "other.qrels": ["elsewhere 0 d 1\n"],
-        "one_query.qrels": [line for line in qrels if line.split()[0] == query],
     }
     for name, lines in texts.items():
         (folder / name).write_bytes("".join(lines).encode("latin-1"))

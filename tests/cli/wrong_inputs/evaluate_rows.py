@@ -61,11 +61,6 @@ ROWS = [
     _qrels("a document judged twice", "judged_twice_qrels", "line 2", "'d'"),
     _qrels("judgements of another corpus", "other_qrels", "no query"),
     wrong(
-        "one query to compare by",
-        "evaluate run {run_trec} --qrels {one_query_qrels} --against {runs}/first.trec",
-        "two queries",
-    ),
-    wrong(
         "a missing other run",
         "evaluate run {run_trec} --qrels {qrels_trec} --against {missing}",
         "missing: no such file",
