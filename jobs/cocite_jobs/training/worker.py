@@ -199,10 +199,9 @@ class LogKeepingStore:
 
     def save(self, step: int, write: Write, metrics: Mapping[str, float]) -> None:
         """See ``Store``. Where rank 0 cannot write the log, every rank raises its error."""
+        entries = list(self.sender.entries)  # a copy: the training may log on while this is written
         self._on_first_rank(
-            lambda: self.run.write_log(
-                list(self.sender.entries)
-            ),  # a copy: the training may log on meanwhile
+            lambda: self.run.write_log(entries),
             f"the checkpoint of step {step} could not be written",
             "the checkpoint before it is whole: make room, then resume",
         )
