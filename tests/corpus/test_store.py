@@ -96,6 +96,20 @@ def test_many_rows_are_taken_in_several_chunks_and_none_in_one(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("in_memory", [0, 10**6])
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32])
+def test_a_column_of_many_batches_is_one_array(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: type, in_memory: int
+) -> None:
+    monkeypatch.setattr("cocite.corpus.store.IN_MEMORY", in_memory)  # above it it lies in a file
+    contexts = make(tmp_path).contexts
+    expected = np.arange(80).astype(dtype)
+    contexts.table = pa.table({"n": pa.chunked_array([expected[:50], expected[:0], expected[50:]])})
+    column = contexts.column("n")
+    assert column.dtype == dtype
+    assert column.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("in_memory", [0, 10**6])
 def test_lists_of_many_batches_are_those_of_the_column(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_memory: int
 ) -> None:

@@ -44,7 +44,7 @@ WHOLE = "version_with_bodies"
 BATCH = 16384
 """Rows of every record batch but the last of an Arrow file, so that a row's batch is ``row // BATCH``."""
 IN_MEMORY = 64 * BATCH
-"""Rows whose lists are held in memory."""
+"""Rows of which a column, or lists, are held in memory."""
 TAKEN = 4 * BATCH
 """Rows of a chunk of :meth:`ArrowFile.taken`."""
 
@@ -82,10 +82,19 @@ class ArrowFile:
         return int(self.table.num_rows)
 
     def column(self, name: str) -> NDArray[Any]:
-        """A numeric column as one NumPy array (zero-copy when the file has one batch)."""
+        """A numeric column as one NumPy array (zero-copy when the file has one batch).
+
+        Of more than :data:`IN_MEMORY` rows in several batches it lies in a file without a name, as :meth:`lists` do.
+        """
         column = self.table.column(name)
-        whole = column.num_chunks == 1
-        values: NDArray[Any] = column.chunk(0).to_numpy(zero_copy_only=True) if whole else column.to_numpy()
+        if column.num_chunks == 1:
+            return column.chunk(0).to_numpy(zero_copy_only=True)  # type: ignore[no-any-return]
+        if len(column) <= IN_MEMORY:
+            return column.to_numpy()  # type: ignore[no-any-return]
+        values, row = scratch_array(len(column), column.type.to_pandas_dtype()), 0
+        for chunk in column.chunks:
+            begin, row = row, row + len(chunk)
+            values[begin:row] = chunk.to_numpy(zero_copy_only=False)
         return values
 
     def take(self, name: str, rows: Iterable[int] | NDArray[Any]) -> list[Any]:
