@@ -25,5 +25,5 @@ def test_the_objective_decides_the_task(corpus: Corpus, objective: str, task: ty
 
 def test_a_corpus_without_a_dev_period_is_refused(corpus: Corpus) -> None:
     recipe = NNSelectRecipe.parse({"period": {"train_until": int(corpus.years.max())}})
-    with pytest.raises(InputError, match="dev_until"):
+    with pytest.raises(InputError, match="no paper of the dev period cites another"):
         build(recipe, corpus, Path("nowhere"))
