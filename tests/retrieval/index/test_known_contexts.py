@@ -7,20 +7,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cocite.corpus import csr
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import IntegrityError
-from cocite.retrieval.index import known_contexts
 from cocite.retrieval.index.known_contexts import KnownContexts
 from cocite.retrieval.index.sharded_index import ShardedIndex
 
 
-@pytest.mark.parametrize("block", [7, known_contexts.BLOCK])
+@pytest.mark.parametrize("block", [7, csr.BLOCK])
 @pytest.mark.parametrize("year", [1000, 2005, 3000])
 def test_they_are_those_of_the_known_papers(
     corpus: Corpus, year: int, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(known_contexts, "BLOCK", block)
+    monkeypatch.setattr(csr, "BLOCK", block)
     history = History.until(corpus, year) if year < 3000 else History.all(corpus)
     known = KnownContexts.of(history)
     assert known.papers.dtype == known.cited.indices.dtype == np.int32

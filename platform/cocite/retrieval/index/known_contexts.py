@@ -15,8 +15,6 @@ from cocite.corpus.history import History
 from cocite.errors import IntegrityError
 from cocite.retrieval.engines.matrices import read_only
 
-BLOCK = 1 << 18
-"""Contexts that are looked at together."""
 FOLDER = "known"
 """The folder of a version that holds them."""
 
@@ -47,21 +45,19 @@ class KnownContexts:
         citing, cited = history.corpus.context_citing, history.corpus.context_cited
         if history.citing.all():
             return cls(citing, cited)
-        parts = [(at, min(at + BLOCK, len(citing))) for at in range(0, len(citing), BLOCK)]
-        kept = [history.citing[citing[first:last]] for first, last in parts]
+        kept = [history.citing[citing[block]] for block, _ in cited.blocks()]
         papers = scratch_array(sum(map(np.count_nonzero, kept)), np.int32)
         indptr = scratch_array(len(papers) + 1, np.int64)
         row = 0
-        for (first, last), of_part in zip(parts, kept, strict=True):
+        for (block, part), of_part in zip(cited.blocks(), kept, strict=True):
             begin, row = row, row + int(np.count_nonzero(of_part))
-            papers[begin:row] = citing[first:last][of_part]
-            degrees = cited.part(first, last).degrees[of_part]
-            indptr[begin + 1 : row + 1] = indptr[begin] + np.cumsum(degrees, dtype=np.int64)
+            papers[begin:row] = citing[block][of_part]
+            indptr[begin + 1 : row + 1] = indptr[begin] + np.cumsum(part.degrees[of_part], dtype=np.int64)
         indices = scratch_array(int(indptr[-1]), np.int32)
         row = 0
-        for (first, last), of_part in zip(parts, kept, strict=True):
+        for (_, part), of_part in zip(cited.blocks(), kept, strict=True):
             begin, row = row, row + int(np.count_nonzero(of_part))
-            _, entries = cited.part(first, last).gather(np.flatnonzero(of_part))
+            _, entries = part.gather(np.flatnonzero(of_part))
             indices[indptr[begin] : indptr[row]] = entries
         return cls(read_only(papers), CSR(read_only(indptr), read_only(indices)))
 
