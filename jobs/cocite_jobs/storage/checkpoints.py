@@ -206,33 +206,15 @@ class RemoteStore:
         return meta if isinstance(meta, dict) else {}
 
     def _on_first_rank(self, work: Callable[[], T]) -> T:
-        """Run a function on rank 0 and return its result on all ranks; if it fails, every rank raises its error."""
-        result, failure = self._attempt(work) if self.world.first else (None, None)
-        result, failure = self.world.agree((result, failure))
-        if failure is not None:
-            raise failure
-        return result  # type: ignore[no-any-return]
+        return self.world.on_first(work, self._no_room)
 
     def _on_every_rank(self, work: Callable[[], T]) -> T:
-        """Run a function on every rank and return its own result on each; if one fails, every rank raises the error of
-        the first that failed."""
-        result, failure = self._attempt(work)
-        first = next((other for other in self.world.collect(failure) if other is not None), None)
-        if first is not None:
-            raise first
-        return result  # type: ignore[return-value]
+        return self.world.on_each(work, self._no_room)
 
-    def _attempt(self, work: Callable[[], T]) -> tuple[T | None, CociteError | None]:
-        """The result of a function, or its error as one that the other ranks can raise, too."""
-        try:
-            return work(), None
-        except CociteError as error:
-            return None, error
-        except OSError as error:  # of this machine's disk, for what lies elsewhere raises no other
-            failure = CociteError(
-                f"rank {self.world.rank} cannot hold a checkpoint: {error.strerror or error}",
-                where=str(error.filename or self.location.uri),
-                hint="checkpoints that are there are whole: make room, or set TMPDIR to another folder, then resume",
-            )
-            failure.__cause__ = error
-            return None, failure
+    def _no_room(self, error: OSError) -> CociteError:
+        """What is told of an error of this machine's disk, for what lies elsewhere raises no OSError."""
+        return CociteError(
+            f"rank {self.world.rank} cannot hold a checkpoint: {error.strerror or error}",
+            where=str(error.filename or self.location.uri),
+            hint="checkpoints that are there are whole: make room, or set TMPDIR to another folder, then resume",
+        )

@@ -185,7 +185,7 @@ class LogKeepingStore:
                     f"the log up to step {step} could not be read",
                     "see to the file system, then resume",
                 )
-                if logged is not None:
+                if self.world.first:
                     self.sender.resume(step, logged)
             yield folder
 
@@ -210,24 +210,9 @@ class LogKeepingStore:
         if self.saved is not None:
             self.saved(step, metrics)
 
-    def _on_first_rank(self, work: Callable[[], T], message: str, hint: str) -> T | None:
-        """The result of a function on rank 0, None on the others; if it fails, every rank raises its error.
-
-        Args:
-            work: the function.
-            message: of an error of the file system, before its reason.
-            hint: of that error.
-        """
-        result: T | None = None
-        failure: CociteError | None = None
-        if self.world.first:
-            try:
-                result = work()
-            except OSError as error:
-                failure = CociteError(f"{message}: {error.strerror}", where=self.run.location.uri, hint=hint)
-            except CociteError as error:
-                failure = error
-        failure = self.world.agree(failure)
-        if failure is not None:
-            raise failure
-        return result
+    def _on_first_rank(self, work: Callable[[], T], message: str, hint: str) -> T:
+        """:meth:`World.on_first`, with ``message`` before the reason of an error of the file system."""
+        where = self.run.location.uri
+        return self.world.on_first(
+            work, lambda error: CociteError(f"{message}: {error.strerror}", where=where, hint=hint)
+        )

@@ -138,17 +138,15 @@ class FolderStore:
 
     @contextmanager
     def _found(self, find: Callable[[], Path | None]) -> Iterator[Path | None]:
-        folder: Path | None = None
-        failure: CociteError | None = None
-        if self.world.first:
-            try:
-                folder = find()
-            except CociteError as error:
-                failure = error
         # One rank decides: another could see a folder that appears or goes in between.
-        folder, failure = self.world.agree((folder, failure))
-        if failure is not None:
-            raise failure
+        folder = self.world.on_first(
+            find,
+            lambda error: CociteError(
+                f"cannot look for checkpoints: {error.strerror}",
+                where=str(self.folder),
+                hint="see to the disk, then resume",
+            ),
+        )
         yield folder
         self.world.barrier()
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import atexit
 import gc
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+
+from cocite.errors import CociteError
+
+T = TypeVar("T")
 
 
 def start_group(device: torch.device, **options: Any) -> None:
@@ -141,6 +145,33 @@ class World:
         dist.broadcast_object_list(box, src=0, group=self.group)
         return box[0]
 
+    def on_first(self, work: Callable[[], T], told: Callable[[OSError], CociteError]) -> T:
+        """Run a function on rank 0 and return its result on all ranks; if it fails, every rank raises its error.
+
+        Else the others would wait for rank 0 until their time is over.
+
+        Args:
+            work: the function.
+            told: the error that is raised in place of one of the file system.
+        """
+        result, failure = self.agree(_attempt(work, told) if self.first else None)
+        if failure is not None:
+            raise failure
+        return result  # type: ignore[no-any-return]
+
+    def on_each(self, work: Callable[[], T], told: Callable[[OSError], CociteError]) -> T:
+        """Run a function on every rank and return its own result on each; if one fails, every rank raises the error of
+        the first that failed.
+
+        Args:
+            work, told: as of :meth:`on_first`.
+        """
+        result, failure = _attempt(work, told)
+        first = next((other for other in self.collect(failure) if other is not None), None)
+        if first is not None:
+            raise first
+        return result  # type: ignore[return-value]
+
     def collect(self, value: Any) -> list[Any]:
         """The value of each rank, in the order of the ranks."""
         if self.size == 1:
@@ -154,3 +185,22 @@ class World:
         if self.size > 1:
             dist.broadcast(value, src=source, group=self.group)
         return value
+
+
+def _attempt(
+    work: Callable[[], T], told: Callable[[OSError], CociteError]
+) -> tuple[T | None, CociteError | None]:
+    """The result of a function, or its error as one that the other ranks can raise, too.
+
+    Example:
+        >>> _attempt(lambda: 3, lambda error: CociteError("no room"))
+        (3, None)
+    """
+    try:
+        return work(), None
+    except CociteError as error:
+        return None, error
+    except OSError as error:
+        failure = told(error)
+        failure.__cause__ = error
+        return None, failure
