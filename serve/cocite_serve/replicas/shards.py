@@ -17,7 +17,7 @@ from ray.exceptions import RayActorError, RayError, RayTaskError
 from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError, RequestCancelledError
 from ray.serve.handle import DeploymentHandle, DeploymentResponse
 
-from cocite.errors import CociteError
+from cocite.errors import CociteError, IntegrityError
 from cocite.retrieval.remote_shards import NoReplyError, Policy, RemoteShards, ShardFailedError
 from cocite_serve.failures import StageFailedError, describe
 from cocite_serve.http.problems import OverloadedError
@@ -192,7 +192,7 @@ class ServeShards(RemoteShards):
             return response.result(timeout_s=seconds)
         except RayTaskError as error:
             # A shard's own error arrives as a class made of RayTaskError and the original one.
-            if isinstance(error.cause, StageFailedError):
+            if isinstance(error.cause, StageFailedError | IntegrityError):
                 raise ShardFailedError(error.cause) from error
             raise error.cause from error
         except BackPressureError as error:

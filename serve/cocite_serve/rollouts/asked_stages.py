@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any, Protocol
+
+from ray.exceptions import RayActorError
 
 from cocite.pipeline.golden_answers import GoldenAnswer
 from cocite.pipeline.golden_queries import OPTIONS, GoldenQueries, GoldenQuery, choose_queries
 from cocite_serve.http.papers import Papers
+from cocite_serve.proxy import PAUSES_S
 from cocite_serve.release import Release
 from cocite_serve.replicas.pair_chunks import pairs_asked
 
@@ -104,7 +107,7 @@ class AskedStages:
         return {name for name, row in zip(names, rows, strict=True) if row >= 0}
 
     def ask(self, query: GoldenQuery, seconds: float) -> GoldenAnswer:
-        """The answer to a query, by the calls that a gateway makes.
+        """The answer to a query, by the calls that a gateway makes: again, where a replica died or was removed.
 
         Raises:
             TimeoutError: after so many seconds.
@@ -115,10 +118,19 @@ class AskedStages:
         def left() -> float:
             return max(begin + seconds - time.monotonic(), 0.001)
 
+        def result(call: Callable[[float], Any]) -> Any:
+            for pause in PAUSES_S:
+                try:
+                    return call(left()).result(timeout_s=left())
+                except RayActorError:
+                    time.sleep(min(pause, left()))
+            return call(left()).result(timeout_s=left())
+
         asked = query.query(self._papers.corpus)
+        retriever, reranker = self._retriever, self._reranker
         if not pairs_asked(self._kinds, asked, OPTIONS):
-            found, _ = self._retriever.recommend.remote(asked, OPTIONS, left()).result(timeout_s=left())
+            found, _ = result(lambda seconds: retriever.recommend.remote(asked, OPTIONS, seconds))
             return GoldenAnswer.of(found.papers, time.monotonic() - begin)
-        retrieved = self._retriever.retrieve.remote(asked, OPTIONS, left()).result(timeout_s=left())
-        reranked = self._reranker.rerank.remote(asked, retrieved, OPTIONS, left()).result(timeout_s=left())
+        retrieved = result(lambda seconds: retriever.retrieve.remote(asked, OPTIONS, seconds))
+        reranked = result(lambda seconds: reranker.rerank.remote(asked, retrieved, OPTIONS, seconds))
         return GoldenAnswer.of(reranked.papers, time.monotonic() - begin)

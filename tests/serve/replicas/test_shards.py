@@ -14,7 +14,7 @@ from ray.exceptions import GetTimeoutError, RayActorError, RayTaskError
 from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError
 
 from cocite.corpus.starter import build_starter
-from cocite.errors import InputError
+from cocite.errors import InputError, IntegrityError
 from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
 from cocite.retrieval.index.sharded_index import ShardedIndex
@@ -126,6 +126,7 @@ def test_a_shard_that_fails_is_missing_or_its_error_is_the_requests(
             ShardFailedError,
             "failed: OSError",
         ),
+        (RayTaskError("ask", "", IntegrityError("it is damaged")), ShardFailedError, "failed: it is damaged"),
         (KeyError("a defect"), KeyError, "a defect"),
     ],
 )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from helpers.event_loops import running_loop
 from helpers.served_cross_encoder import cross_encoder_folder
 from ray import serve
+from ray.exceptions import RayActorError
 
 from cocite.corpus.starter import build_starter
 from cocite.pipeline.golden_answers import correlations, overlap
@@ -61,6 +63,38 @@ def test_a_query_has_only_so_many_seconds(asked: AskedStages) -> None:
     [query, *_] = asked.choose(2)
     with pytest.raises(TimeoutError, match=r"^$|^the deadline passed"):
         asked.ask(query, seconds=0)
+
+
+class Dying:
+    """A handle whose first calls meet replicas that die."""
+
+    def __init__(self, handle: Any, deaths: int) -> None:
+        self._handle, self.deaths = handle, deaths
+
+    def __getattr__(self, method: str) -> Any:
+        return SimpleNamespace(remote=lambda *arguments: self._call(method, *arguments))
+
+    def _call(self, method: str, *arguments: Any) -> Any:
+        if self.deaths:
+            self.deaths -= 1
+            return SimpleNamespace(result=dead)
+        return getattr(self._handle, method).remote(*arguments)
+
+
+def dead(timeout_s: float) -> None:
+    raise RayActorError
+
+
+def test_a_query_whose_replicas_die_is_asked_again_and_not_for_ever(asked: AskedStages) -> None:
+    [query, *_] = asked.choose(2)
+    expected = asked.ask(query, seconds=60)
+    retriever, reranker = Dying(asked._retriever, 1), Dying(asked._reranker, 3)
+    stages = AskedStages(asked.release, asked._papers, retriever, reranker, asked._kinds)
+    assert stages.ask(query, seconds=60).ids == expected.ids
+    assert retriever.deaths == reranker.deaths == 0
+    reranker.deaths = 4
+    with pytest.raises(RayActorError, match="actor experienced an error"):
+        stages.ask(query, seconds=60)
 
 
 def test_papers_are_known_by_the_index(asked: AskedStages) -> None:
