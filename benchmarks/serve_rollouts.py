@@ -1,6 +1,7 @@
 """Twenty releases one after the other under load, five of them broken: what clients get, and what is served in the end.
 
-    .venv/bin/python -m benchmarks.serve_rollouts --index INDEX [--backbone FOLDER] [--rollouts 20] [--json FILE]
+    .venv/bin/python -m benchmarks.serve_rollouts --index INDEX [--backbone FOLDER] [--json FILE]
+    .venv/bin/python -m benchmarks.serve_rollouts --index INDEX --releases model,stops
 
 The model is all-MiniLM-L6-v2 with a head of random weights, registered in an MLflow on SQLite and served by an alias.
 Every fourth release is broken, in turn: weights that are no numbers; weights that were never trained; a damaged index;
@@ -53,6 +54,8 @@ OUTCOME_S = 300
 LAYERS = 60
 """Of the slow model; all-MiniLM-L6-v2 has six."""
 BROKEN = ("nan", "random", "damaged index", "stops", "slow")
+SOUND = ("model", "index")
+TWENTY = [BROKEN[number // 4] if number % 4 == 3 else SOUND[number % 2] for number in range(20)]
 SETTINGS = {
     "gateway.replicas": 2,
     "reranker.max_wait_s": 60,
@@ -70,7 +73,12 @@ def main() -> None:
     )
     parser.add_argument("--index", type=Path, required=True, help="index folder; it is copied")
     parser.add_argument("--backbone", type=Path, help="a BERT's folder; by default all-MiniLM-L6-v2")
-    parser.add_argument("--rollouts", type=int, default=20)
+    parser.add_argument(
+        "--releases",
+        type=releases_of,
+        default=TWENTY,
+        help=f"kinds, separated by commas, of {', '.join((*SOUND, *BROKEN))}; by default twenty",
+    )
     parser.add_argument("--json", type=Path, help="file to write the result to")
     options = parser.parse_args()
     logging.set_verbosity_error()
@@ -89,6 +97,14 @@ def main() -> None:
         options.json.write_text(json.dumps(result, indent=1) + "\n")
 
 
+def releases_of(text: str) -> list[str]:
+    """The kinds of releases that ``--releases`` names."""
+    names = text.split(",")
+    if unknown := set(names) - {*SOUND, *BROKEN}:
+        raise argparse.ArgumentTypeError(f"no kind of release: {', '.join(sorted(unknown))}")
+    return names
+
+
 def rollouts(options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     """A line for each release."""
     index = folder / "index"
@@ -105,10 +121,7 @@ def rollouts(options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
         releases = Releases(model, index, folder, url)
         with WaitingClients(url, bodies, CLIENTS, PAUSE_S).asking() as load:
             time.sleep(2)
-            for number in range(options.rollouts):
-                kind = (
-                    BROKEN[number // 4 % len(BROKEN)] if number % 4 == 3 else ("model", "index")[number % 2]
-                )
+            for kind in options.releases:
                 before, begin = len(load.answers), time.perf_counter()
                 outcome, version = releases.roll_out(kind, process, load)
                 end, answers = time.perf_counter(), load.answers[before:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import sys
@@ -126,3 +127,13 @@ def test_a_broken_releases_canary_lasts_from_its_first_answer_until_it_is_refuse
     answers.append(Answer(200, model="old", index="1", at=10.0))
     assert serve_rollouts.canary_s(answers, "new", refused=15.25) == 4.2
     assert serve_rollouts.canary_s(answers, "other", refused=15.25) is None
+
+
+def test_twenty_releases_have_each_broken_kind_once() -> None:
+    assert {kind: serve_rollouts.TWENTY.count(kind) for kind in serve_rollouts.BROKEN} == dict.fromkeys(
+        serve_rollouts.BROKEN, 1
+    )
+    assert serve_rollouts.TWENTY[:4] == ["model", "index", "model", "nan"]
+    assert serve_rollouts.releases_of("model,damaged index") == ["model", "damaged index"]
+    with pytest.raises(argparse.ArgumentTypeError, match="no kind of release: moddel"):
+        serve_rollouts.releases_of("moddel")

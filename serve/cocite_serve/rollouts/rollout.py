@@ -68,7 +68,7 @@ class Rollout:
         try:
             self._try_golden(stages, None)
         except Exception:  # whoever is interrupted calls `delete`
-            _delete(stages)
+            _give_up(stages)
             raise
         self._stages = stages
         try:
@@ -102,7 +102,7 @@ class Rollout:
         except BaseException:
             # Some of the gateways may know it already; one that is away must not hide why it was refused.
             self.tell(self._refused)
-            _delete(stages)
+            _give_up(stages)
             raise
         self._stages = stages
 
@@ -119,16 +119,13 @@ class Rollout:
         try:
             self._try_golden(stages, self._served())
         except BaseException:
-            _delete(stages)
+            _give_up(stages)
             raise
         old, self._beside = self._beside, stages
         self.tell(self._refused)
         if old:
             self._interrupted.wait(self._settings.request_timeout_s + 1)  # requests may be with it
-            try:
-                _delete(old)
-            except Exception:  # the new one answers all the same: the next call deletes it
-                LOGGER.exception("the stages of the release that was beside the served one were not deleted")
+            _give_up(old)  # the new one answers all the same
 
     def tell(self, refused: tuple[RefusedRelease, ...]) -> None:
         """Tell all gateways which newer releases are refused; and those that started anew, what is served.
@@ -185,7 +182,7 @@ class Rollout:
             self._wait_for(serve, name)
         except Exception:
             # Stages that came up by half would hold cores that the next attempt needs.
-            _delete(name)
+            _give_up(name)
             raise
         return name
 
@@ -253,6 +250,18 @@ class Rollout:
         for name in serve.status().applications:
             if name.startswith(prefix) and name not in (self._stages, self._beside):
                 _delete(name)
+
+
+def _give_up(stages: str) -> None:
+    """Delete stages that cannot be served; what is not deleted now, the next attempt deletes.
+
+    A stage that hangs ends after its ``graceful_shutdown_timeout_s``, and Ray Serve waits for 60 s: that must not hide
+    why the release was refused, for it would be tried again.
+    """
+    try:
+        _delete(stages)
+    except Exception:
+        LOGGER.exception("the stages of a release that is not served were not deleted")
 
 
 def _delete(app: str) -> None:

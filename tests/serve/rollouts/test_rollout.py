@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +16,7 @@ from cocite_serve.http.version_schemas import RefusedRelease
 from cocite_serve.release import Release
 from cocite_serve.replicas.canary import Counted, Tally
 from cocite_serve.replicas.directions import Directions
-from cocite_serve.replicas.names import GATEWAYS
+from cocite_serve.replicas.names import BESIDE, GATEWAYS
 from cocite_serve.rollouts.asked_stages import AskedStages
 from cocite_serve.rollouts.errors import RolledBackError, RolloutError
 from cocite_serve.rollouts.rollout import Rollout
@@ -121,6 +122,11 @@ def fake(monkeypatch: pytest.MonkeyPatch, stages: dict[str, Stages]) -> FakeServ
 def rollout(canary_s: float = 0, **changes: Any) -> Rollout:
     canary = {"canary_s": canary_s}
     return Rollout(ServeSettings(index=Path("index"), request_timeout_s=0.01, rollout=canary, **changes))
+
+
+def away(name: str) -> None:
+    """In place of ``serve.delete``."""
+    raise TimeoutError("the application was not deleted after 60s")
 
 
 @pytest.fixture
@@ -291,6 +297,33 @@ def test_an_interrupt_ends_the_canary(fake: FakeServe, monkeypatch: pytest.Monke
     assert set(fake.applications) == {"cocite", "cocite-stages-1"}
 
 
+@pytest.mark.parametrize("turn", [Rollout.switch_to, Rollout.put_beside])
+def test_why_a_release_is_refused_is_told_though_its_stages_are_not_deleted(
+    fake: FakeServe,
+    running: Rollout,
+    stages: dict[str, Stages],
+    monkeypatch: pytest.MonkeyPatch,
+    turn: Callable[[Rollout, Release], None],
+) -> None:
+    """A stage that hangs ends later than Ray Serve waits for."""
+    unsound = Stages()
+    unsound.scores = NAN
+    stages |= {"cocite-stages-2": unsound, "cocite-beside-2": unsound}
+    with monkeypatch.context() as context:
+        context.setattr(serve, "delete", away)
+        with pytest.raises(RolloutError, match="its answers are not those of a sound model"):
+            turn(running, RELEASE)
+        fake.next_status = "DEPLOY_FAILED"
+        with pytest.raises(RolloutError, match="a stage cannot be loaded"):
+            running._load(RELEASE)
+    assert {name for call, name in fake.calls if call == "follow"} <= {"cocite-stages-1"}
+    assert len(fake.applications) == 4
+    fake.next_status = "RUNNING"
+    running._delete_all(BESIDE)
+    running.switch_to(RELEASE)
+    assert set(fake.applications) == {"cocite", "cocite-stages-1", "cocite-stages-4"}
+
+
 def test_the_gateways_are_told_what_is_refused_from_then_on(fake: FakeServe, running: Rollout) -> None:
     refused = (RefusedRelease(what="Index 000002", why="damaged", when="2026-11-23T09:00:00+00:00"),)
     running.tell(refused)
@@ -320,9 +353,6 @@ def test_a_release_beside_is_no_release_that_is_served(fake: FakeServe, running:
 def test_a_release_beside_answers_though_the_one_before_could_not_be_deleted(
     fake: FakeServe, running: Rollout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def away(name: str) -> None:
-        raise RuntimeError("the controller does not answer")
-
     running.put_beside(RELEASE)
     with monkeypatch.context() as context:
         context.setattr(serve, "delete", away)
