@@ -253,22 +253,22 @@ class Rollout:
 
 
 def _give_up(stages: str) -> None:
-    """Delete stages that cannot be served; what is not deleted now, the next attempt deletes.
+    """Begin to delete stages that cannot be served; where that fails, the next attempt deletes them.
 
-    A stage that hangs ends after its ``graceful_shutdown_timeout_s``, and Ray Serve waits for 60 s: that must not hide
-    why the release was refused, for it would be tried again.
+    One that hangs ends after its ``graceful_shutdown_timeout_s``. A wait for that, which Ray Serve ends with an error
+    after 60 s, would delay or hide why the release is refused; and where that is not known, the release is tried again.
     """
     try:
-        _delete(stages)
+        _delete(stages, wait=False)
     except Exception:
         LOGGER.exception("the stages of a release that is not served were not deleted")
 
 
-def _delete(app: str) -> None:
+def _delete(app: str, *, wait: bool = True) -> None:
     from ray import serve
 
     if app in serve.status().applications:
-        serve.delete(app)
+        serve.delete(app, _blocking=wait)
 
 
 def _failure(app: str, fallback: str) -> str:

@@ -157,8 +157,10 @@ class Watcher:
         newest = self.source.newest()
         targets = (newest, Target(served.model, newest.index), Target(newest.model, served.index))
         self._refused = {target: refusal for target, refusal in self._refused.items() if target in targets}
-        self._try(targets, served)
-        self._tell()
+        try:
+            self._try(targets, served)
+        finally:
+            self._tell()  # also what was refused before an attempt that ended with an error
         self._delete_old()
 
     def _look_beside(self) -> None:

@@ -260,6 +260,22 @@ def test_what_is_refused_is_told_until_something_else_is_newest(
     assert outcomes == ["rolled_back", "refused", "served"]
 
 
+def test_what_is_refused_is_told_though_the_next_attempt_ends_with_an_error(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def switch_to(release: Release) -> None:
+        if release.model == endpoint.models[1]:
+            raise RolloutError("a stage cannot be loaded")
+        raise TimeoutError("the refused stages were not deleted after 60s")
+
+    monkeypatch.setattr(endpoint.rollout, "switch_to", switch_to)
+    endpoint.models.append(model(endpoint.folder / "two", nnselect="1"))
+    index(endpoint.index, endpoint.models[0], version="000002")
+    with pytest.raises(TimeoutError, match="were not deleted"):
+        endpoint.watcher.look()
+    assert [one.what for one in endpoint.rollout.told] == ["x version 2 (@champion) over index 000002"]
+
+
 def test_an_alias_that_was_set_back_and_forth_is_tried_again(endpoint: Endpoint) -> None:
     endpoint.models.append(model(endpoint.folder / "two", nnselect="1"))
     endpoint.rollout.broken = endpoint.models[1]
