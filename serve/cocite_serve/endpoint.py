@@ -305,8 +305,17 @@ def _connect(
             _temp_dir=str(temporary),
             # Ray's metrics agent takes a free port where none is named.
             _metrics_export_port=settings.metrics_port or None,
-            runtime_env={"worker_process_setup_hook": HOOK},
+            runtime_env=_first_call(ray),
         )
+
+
+def _first_call(ray: Any) -> dict[str, str]:
+    """What the processes of a private Ray call first, for its ``runtime_env``.
+
+    Where a program has imported Ray before, the node has another address than the loopback one, and there the replicas
+    are asked.
+    """
+    return {"worker_process_setup_hook": HOOK} if ray.util.get_node_ip_address() in LOOPBACK else {}
 
 
 def _remove(folder: Path) -> None:

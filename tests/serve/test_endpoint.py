@@ -158,3 +158,20 @@ def test_neither_ray_nor_mlflow_is_imported_before_they_are_needed() -> None:
     code = "import sys, cocite_serve.endpoint; sys.exit(bool({'ray', 'mlflow'} & {*sys.modules}))"
     done = subprocess.run([sys.executable, "-c", code], check=False, env=dict(os.environ))
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("before", ["", "import ray; "])
+def test_replicas_listen_where_the_node_is_asked(before: str) -> None:
+    """A node has another address than the loopback one where a program has imported Ray before."""
+    code = (
+        f"{before}from cocite.ray_start import one_machine\n"
+        "with one_machine(): import ray\n"
+        "from cocite_serve.endpoint import _first_call\n"
+        "print(ray.util.get_node_ip_address(), len(_first_call(ray)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, env=dict(os.environ), stdout=subprocess.PIPE, text=True
+    )
+    address, calls = done.stdout.split()
+    assert (address == "127.0.0.1") == (calls == "1")
+    assert before or address == "127.0.0.1"

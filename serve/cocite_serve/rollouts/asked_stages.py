@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable, Collection
 from typing import Any, Protocol
 
-from ray.exceptions import RayActorError
-
 from cocite.pipeline.golden_answers import GoldenAnswer
 from cocite.pipeline.golden_queries import OPTIONS, GoldenQueries, GoldenQuery, choose_queries
 from cocite_serve.http.papers import Papers
@@ -113,6 +111,8 @@ class AskedStages:
             TimeoutError: after so many seconds.
             Exception: what a stage raised.
         """
+        from ray.exceptions import RayActorError
+
         begin = time.monotonic()
 
         def left() -> float:
