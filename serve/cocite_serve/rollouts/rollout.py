@@ -11,6 +11,7 @@ import threading
 import time
 from typing import Any
 
+from cocite.errors import CociteError
 from cocite.ray_start import ray_errors
 from cocite_serve.http.version_schemas import RefusedRelease
 from cocite_serve.notices import LOGGER
@@ -265,10 +266,21 @@ def _give_up(stages: str) -> None:
 
 
 def _delete(app: str, *, wait: bool = True) -> None:
+    """Delete an application; with ``wait``, return when it is deleted.
+
+    Raises:
+        CociteError: it is still being deleted after the time for which Ray Serve waits.
+    """
     from ray import serve
 
     if app in serve.status().applications:
-        serve.delete(app, _blocking=wait)
+        try:
+            serve.delete(app, _blocking=wait)
+        except TimeoutError as error:
+            raise CociteError(
+                f"the application {app} is still being deleted",
+                hint="a stage that hangs ends five seconds after request_timeout_s",
+            ) from error
 
 
 def _failure(app: str, fallback: str) -> str:

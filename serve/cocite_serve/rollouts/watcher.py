@@ -235,7 +235,8 @@ class Watcher:
             try:
                 self._rollout.delete_old_stages()
             except Exception as error:
-                raise CociteError(f"the stages of an earlier release were not deleted: {error!r}") from error
+                why = error if isinstance(error, CociteError) else repr(error)
+                raise CociteError(f"the stages of an earlier release were not deleted: {why}") from error
             # Only now: requests under way may have read their files until their time was over.
             self._unlock_old()
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from ray import serve
 
+from cocite.errors import CociteError
 from cocite.pipeline.golden_answers import GoldenAnswer
 from cocite.pipeline.golden_queries import GoldenQuery
 from cocite_serve.http.version_schemas import RefusedRelease
@@ -321,6 +322,18 @@ def test_why_a_release_is_refused_is_told_though_its_stages_are_not_deleted(
     running._delete_all(BESIDE)
     running.switch_to(RELEASE)
     assert set(fake.applications) == {"cocite", "cocite-stages-1", "cocite-stages-4"}
+
+
+def test_stages_that_hang_are_a_sentence_and_not_a_defect(
+    fake: FakeServe, running: Rollout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(name: str, _blocking: bool) -> None:
+        raise TimeoutError(f"Some of these applications weren't deleted after 60s: {[name]}")
+
+    running.switch_to(RELEASE)
+    monkeypatch.setattr(serve, "delete", late)
+    with pytest.raises(CociteError, match="the application cocite-stages-1 is still being deleted"):
+        running.delete_old_stages()
 
 
 def test_the_gateways_are_told_what_is_refused_from_then_on(fake: FakeServe, running: Rollout) -> None:
