@@ -1,4 +1,4 @@
-"""A worker or the driver of each step is killed while it writes to the store: the step goes on, with equal output.
+"""The driver of each step, then a worker, is killed while it writes to the store: the step goes on, with equal output.
 
 Each output is compared with that of the same step on the same machines that nothing disturbed.
 """
@@ -78,7 +78,7 @@ class Step:
     Attributes:
         command: after ``cocite``; TO is the folder of the run.
         output: below that folder.
-        held: parts of the request to the store in the midst of which a process is killed.
+        held: parts of the request to the store in the midst of which a process is killed; it comes again after that.
         worker: part of the command line of the workers; empty: the driver does all.
         resume: what is added to the command after the driver was killed.
         content: what must be equal.
@@ -312,16 +312,22 @@ def test_a_folder_that_the_driver_alone_sees_is_refused(cluster: Cluster) -> Non
 
 
 def check_kills(cluster: Cluster, step: Step, address: str) -> None:
-    """Run a step undisturbed, with a killed worker, and with a killed driver, whose successor runs elsewhere."""
-    here, other = cluster.workers  # the driver runs where workers run, too
+    """Run a step undisturbed; then kill its driver, and a worker of the next driver, which runs elsewhere.
 
+    In this order both have to be recovered from before the step can end, and it is run twice and not three times.
+    """
+    here, other = cluster.workers  # the driver runs where workers run, too
     attempt = unused_name()
+    driver = f"cocite {step.command.split()[0]}"
 
     def command(to: str, words: str = step.command) -> str:
         return f"exec cocite {words.replace('TO/', f's3://bucket/{attempt}/{to}/')}"
 
     def content(to: str) -> Any:
         return step.content(cluster.files(f"{attempt}/{to}/{step.output}"))
+
+    def killed(words: str, number: int = signal.SIGKILL) -> int:
+        return sum(each.kill(words, number) for each in (here, other))
 
     def finish(machine: Machine, running: Popen[str], to: str) -> None:
         """Wait until what is compared is there."""
@@ -332,23 +338,24 @@ def check_kills(cluster: Cluster, step: Step, address: str) -> None:
         _, err = running.communicate(timeout=STEP_S)
         assert running.returncode == (-signal.SIGKILL if step.until else 0), f"{to}: {err}"
 
-    for to in ("first", "worker", "driver") if step.before else ():
+    for to in ("first", "second") if step.before else ():
         made = here.run(command(to, step.before), timeout=STEP_S)
         assert made.returncode == 0, made.stderr
-    driver = f"cocite {step.command.split()[0]}"
     finish(here, here.start(f"{command('first')} {address}"), "first")
     expected = content("first")
     assert expected
-    for whom, words in (("worker", step.worker), ("driver", driver)):
-        if not words:
-            continue
-        machine, running = here, here.start(f"{command(whom)} {address}")
-        with cluster.held.request(f"{step.held} {attempt}/{whom}/") as wait:
+
+    running = here.start(f"{command('second')} {address}")
+    with cluster.held.request(f"{step.held} {attempt}/second/") as wait:
+        wait()
+        assert killed(driver) > 0
+        running.communicate(timeout=STEP_S)
+    if step.worker:
+        wait_for(lambda: not killed(step.worker, 0))  # Ray ends those of the dead driver
+    running = other.start(f"{command('second')} {address} {step.resume}")
+    if step.worker:
+        with cluster.held.request(f"{step.held} {attempt}/second/") as wait:
             wait()
-            assert sum(each.kill(words) for each in (here, other)) > 0
-            if whom == "driver":
-                running.communicate(timeout=STEP_S)
-        if whom == "driver":
-            machine, running = other, other.start(f"{command(whom)} {address} {step.resume}")
-        finish(machine, running, whom)
-        assert content(whom) == expected, whom
+            assert killed(step.worker) > 0
+    finish(other, running, "second")
+    assert content("second") == expected

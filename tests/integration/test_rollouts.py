@@ -30,7 +30,8 @@ pytestmark = pytest.mark.integration
 
 CONTEXT = "We measure the quality of translations with BLEU [CIT] on a held-out test set."
 CLIENTS = 4
-PAUSE_S = 0.1
+PAUSE_S = 0.4
+"""Of a client after each answer: the machine loads and tries a release beside them."""
 WAIT_S = 600
 LAYERS = 200
 """Of the slow model, which does as the first one: its further layers add nothing."""
