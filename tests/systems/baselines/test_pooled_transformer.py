@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import torch
 from helpers.tiny_bert import tiny_bert
+from transformers import AutoModel, AutoTokenizer
 
 from cocite.errors import NotFoundError
 from cocite.protocols import Encoder
@@ -33,6 +35,14 @@ def test_its_fingerprint_is_that_of_the_weights(encoder, folder, tmp_path) -> No
     assert pooled_encoder(str(folder)).id == encoder.id
     assert pooled_encoder(str(tiny_bert(tmp_path / "tiny", ["parsing"], seed=1))).id != encoder.id
     assert pooled_encoder(str(tiny_bert(tmp_path / "more", ["parsing", "tagging"]))).id != encoder.id
+
+
+def test_a_pooler_that_the_folder_lacks_is_no_part_of_the_fingerprint(folder, tmp_path) -> None:
+    AutoModel.from_pretrained(folder, add_pooling_layer=False).save_pretrained(tmp_path)
+    AutoTokenizer.from_pretrained(folder).save_pretrained(tmp_path)
+    loaded = [pooled.backbones.load(str(tmp_path), with_head=False).backbone for _ in range(2)]
+    assert not torch.equal(*[model.get_submodule("pooler.dense").weight for model in loaded])
+    assert pooled_encoder(str(tmp_path)).id == pooled_encoder(str(tmp_path)).id
 
 
 def test_short_names_are_the_papers_encoders() -> None:

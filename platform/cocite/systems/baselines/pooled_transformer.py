@@ -61,10 +61,16 @@ def pooled_encoder(encoder: str) -> PooledEncoder:
 
 
 def fingerprint(model: torch.nn.Module, tokenizer: Any, settings: SentenceSettings) -> str:
-    """16 hexadecimal digits of all that the vectors depend on."""
+    """16 hexadecimal digits of all that the vectors depend on.
+
+    A pooler is left out: no pooling of this package reads it, and one that the folder lacks has other random weights
+    each time that the encoder is loaded.
+    """
     digest = hashlib.sha256(settings.model_dump_json().encode())
     digest.update(repr(sorted(tokenizer.get_vocab().items())).encode())
     for name, weight in sorted(model.state_dict().items()):
+        if name.startswith("pooler."):
+            continue
         digest.update(f"{name} {tuple(weight.shape)}".encode())
         digest.update(np.ascontiguousarray(weight.detach().cpu().float().numpy()).tobytes())
     return digest.hexdigest()[:16]
