@@ -126,7 +126,8 @@ class Rollout:
         self.tell(self._refused)
         if old:
             self._interrupted.wait(self._settings.request_timeout_s + 1)  # requests may be with it
-            _give_up(old)  # the new one answers all the same
+            # The new one answers all the same; the caller unlocks the old one's files next.
+            _give_up(old, wait=True)
 
     def tell(self, refused: tuple[RefusedRelease, ...]) -> None:
         """Tell all gateways which newer releases are refused; and those that started anew, what is served.
@@ -253,14 +254,14 @@ class Rollout:
                 _delete(name)
 
 
-def _give_up(stages: str) -> None:
-    """Begin to delete stages that cannot be served; where that fails, the next attempt deletes them.
+def _give_up(stages: str, *, wait: bool = False) -> None:
+    """Begin to delete stages that are not served, or delete them; where that fails, the next attempt deletes them.
 
     One that hangs ends after its ``graceful_shutdown_timeout_s``. A wait for that, which Ray Serve ends with an error
     after 60 s, would delay or hide why the release is refused; and where that is not known, the release is tried again.
     """
     try:
-        _delete(stages, wait=False)
+        _delete(stages, wait=wait)
     except Exception:
         LOGGER.exception("the stages of a release that is not served were not deleted")
 
