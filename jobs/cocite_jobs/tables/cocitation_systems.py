@@ -29,6 +29,8 @@ from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.systems.baselines.cached_vectors import EncoderBaseline, cached_vectors
 from cocite.systems.baselines.pooled_transformer import HUB, pooled_encoder
 from cocite.systems.baselines.train import NAMES, BaselineSettings, Reads, TrainedBaselines
+from cocite.systems.mp_bert4cr.encoder import MpBert4crEncoder
+from cocite.systems.mp_bert4cr.sentence_memory import SentenceMemory
 
 ALL_BASELINES = ("bm25", *NAMES, *HUB)
 """The baselines of ``--baselines all``; of these, encoders that cannot be downloaded are left out and reported."""
@@ -163,6 +165,7 @@ class CocitationSystems:
         self.index_folder = saved
         self.saved = open_index(saved) if saved is not None else None
         self.trained = TrainedBaselines(known, cache, settings, bar=bars)
+        self._memories: dict[str, SentenceMemory] = {}
         self.unreachable: list[str] = []
 
     def knowing(self, known: History) -> CocitationSystems:
@@ -274,8 +277,18 @@ class CocitationSystems:
 
     def _opener(self, folder: Path, name: str, encoders: list[str]) -> Callable[[], Rank]:
         if name in encoders:
-            return lambda: self._dense(_load_encoder(folder, name)).search
+            return lambda: self._dense(self._load(folder, name)).search
         return lambda: systems.open_system(name, folder, self._with_vectors(folder, name))
+
+    def _load(self, folder: Path, name: str) -> Encoder:
+        encoder = components.load_encoder(folder, name)
+        if encoder is None:
+            raise InputError(f"holds no {name}", where=str(folder))
+        if isinstance(encoder, MpBert4crEncoder) and encoder.trunk is not None:
+            # The models of a table have one trunk mostly, and read the same sentences.
+            trunk = encoder.trunk
+            trunk.memory = self._memories.setdefault(trunk.id, SentenceMemory())
+        return encoder
 
     def _vectors(self, encoder: Encoder) -> Any:
         if self.saved is not None and self.saved.encoder_ids.get(encoder.name) == encoder.id:
@@ -299,13 +312,6 @@ class CocitationSystems:
         for encoder in systems.encoders_for(folder, [name]):
             index = index.with_vectors(EncodedPapers(encoder.name, encoder.id, self._vectors(encoder)))
         return index
-
-
-def _load_encoder(folder: Path, name: str) -> Encoder:
-    encoder = components.load_encoder(folder, name)
-    if encoder is None:
-        raise InputError(f"holds no {name}", where=str(folder))
-    return encoder
 
 
 def _refuse_duplicates(rows: Sequence[MeasuredSystem], where: str, form: str) -> None:

@@ -11,12 +11,20 @@ import numpy as np
 import pytest
 from helpers.command_line import call
 from helpers.small_trunk import save_small_trunk
+from numpy.typing import NDArray
 
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
+from cocite.evaluation import tasks
 from cocite.evaluation.hits import Hits
+from cocite.systems.baselines.cached_vectors import EncoderBaseline
+from cocite.systems.mp_bert4cr.encoder import load_mp_bert4cr_encoder
+from cocite.systems.mp_bert4cr.trunk import SentenceTrunk
+from cocite.text.token_lists import TokenLists
 from cocite_jobs.tables import cocitation_controls
+from cocite_jobs.tables.cocitation import known_history
 from cocite_jobs.tables.cocitation_controls import CONTROLS, control_folder, train_controls
+from cocite_jobs.tables.cocitation_systems import CocitationSystems, ModelFolder
 from cocite_jobs.training.recipes import load_recipe
 
 TINY = ["texts.sentence_tokens=24", "model.sentence_tokens=24", "model.hidden=24", "model.heads=2"]
@@ -88,6 +96,34 @@ def test_controls_are_trained_once_with_each_seed_and_measured(
         train_controls(
             cited_together, model, rows=["words only"], seeds=[0], overrides=[*TINY, "bag_epochs=1"]
         )
+
+
+def test_a_trunk_reads_each_sentence_once_for_all_models(
+    cited_together: Corpus, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = train_controls(cited_together, model, rows=["hierarchy"], seeds=[0, 7], overrides=TINY)
+    read: list[int] = []
+    compute = SentenceTrunk._compute
+
+    def counted(trunk: SentenceTrunk, sentences: TokenLists) -> NDArray[np.float32]:
+        read.append(len(sentences))
+        return compute(trunk, sentences)
+
+    monkeypatch.setattr(SentenceTrunk, "_compute", counted)
+    history = known_history(cited_together, "test", with_dev=False)
+    systems = CocitationSystems(cited_together, history, None, model / "shared", None)
+    rows = systems.of_folders([ModelFolder(folder) for folder in folders["hierarchy"]], None)
+    task = tasks.local(cited_together, "test", sample=40, seed=0)
+    lists = []
+    for row in rows:
+        lists.append(row.open()(task.queries, 10).rows)
+        assert (sum(read) > 0) == (row is rows[0]), "only the first model's trunk has new sentences"
+        read.clear()
+    for folder, shared in zip(folders["hierarchy"], lists, strict=True):
+        alone = load_mp_bert4cr_encoder(folder)
+        papers = alone.encode_papers(cited_together, np.arange(len(cited_together), dtype=np.int32))
+        found = EncoderBaseline("alone", alone, cited_together, papers).search(task.queries, 10).rows
+        assert np.mean(found == shared) > 0.99  # a batch of other sentences is summed in another order
 
 
 def test_a_pretraining_of_other_settings_is_refused(

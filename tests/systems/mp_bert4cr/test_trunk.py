@@ -56,6 +56,20 @@ def test_a_copy_of_the_lower_layers_gives_the_same_vectors(model_folder: Path, t
     np.testing.assert_allclose(one, other, atol=1e-6)
 
 
+def test_two_copies_are_the_same_files(model_folder: Path, tmp_path: Path) -> None:
+    settings = TrunkSettings(encoder="masked-lm")
+    for name in ("one", "two"):
+        save_backbone(settings, model_folder, 12, tmp_path / name)
+    files = [
+        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "two")
+    ]
+    assert files[0] == files[1]
+    assert load_trunk(tmp_path / "one").id == load_trunk(tmp_path / "two").id
+    save_small_trunk(model_folder / "masked-lm", TEXTS, seed=1)
+    save_backbone(settings, model_folder, 12, tmp_path / "other")
+    assert load_trunk(tmp_path / "other").id != load_trunk(tmp_path / "one").id
+
+
 def test_it_is_an_artifact_of_the_model_folder_or_a_path(model_folder: Path) -> None:
     inside = TrunkSettings(encoder="masked-lm")
     outside = TrunkSettings(encoder=str(model_folder / "masked-lm"))

@@ -19,6 +19,7 @@ Read the modules in this order:
 | ``cocitations`` | draws further positives by co-citation (Eq. 1) |
 | ``sentence_texts`` | a corpus' sentences as tokens, an artifact of the model folder |
 | ``trunk`` | a frozen pretrained encoder of sentences |
+| ``sentence_memory`` | what it has computed, for further models that have it |
 | ``sentence_vectors`` | its vectors of the sentences that may be drawn: an artifact of the model folder |
 | ``trunk_projection`` | these vectors as inputs of the layers over sentences |
 | ``token_vectors``, ``token_weights`` | initial word vectors, and their weights: artifacts of the model folder |

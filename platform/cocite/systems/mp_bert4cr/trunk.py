@@ -23,6 +23,7 @@ from cocite.nn import pretrained_transformers as backbones
 from cocite.nn.layer_flops import layer_flops
 from cocite.nn.precision import inference_dtype
 from cocite.nn.weight_files import weights_of
+from cocite.systems.mp_bert4cr.sentence_memory import SentenceMemory
 from cocite.systems.sentence_encoder.forward import forward_of
 from cocite.text.documents import Documents
 from cocite.text.token_lists import TokenLists
@@ -85,9 +86,7 @@ class TrunkSettings(Settings):
             return {self.encoder: self.encoder}
         if (folder / MANIFEST).is_file():
             return {self.encoder: read_manifest(folder).digest}
-        files = sorted(path for path in folder.iterdir() if path.suffix in (".json", ".safetensors", ".txt"))
-        text = "".join(f"{path.name} {sha256(path)}\n" for path in files)
-        return {self.encoder: hashlib.sha256(text.encode()).hexdigest()}
+        return {self.encoder: _digest(folder)}
 
 
 class SentenceTrunk:
@@ -97,6 +96,11 @@ class SentenceTrunk:
         model: a Hugging Face encoder, in fp32, on the CPU. The trunk owns it, and may take it apart.
         tokenizer: its tokenizer.
         dtype: the precision to compute in; None: the fastest on this machine.
+        id_: see below.
+
+    Attributes:
+        id: tells it from other trunks: a digest of its files.
+        memory: keeps what it computes; None: nothing is kept.
 
     Example:
         >>> from transformers import BertConfig, BertModel
@@ -110,7 +114,11 @@ class SentenceTrunk:
         torch.Size([2, 16])
     """
 
-    def __init__(self, model: Any, tokenizer: Any, *, dtype: torch.dtype | None = None) -> None:
+    def __init__(
+        self, model: Any, tokenizer: Any, *, dtype: torch.dtype | None = None, id_: str = ""
+    ) -> None:
+        self.id = id_
+        self.memory: SentenceMemory | None = None
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         begin = tokenizer.cls_token_id if tokenizer.cls_token_id is not None else tokenizer.bos_token_id
         self._begin = np.array([] if begin is None else [begin], np.int32)
@@ -127,6 +135,11 @@ class SentenceTrunk:
 
     def vectors(self, sentences: TokenLists) -> NDArray[np.float32]:
         """(n, t) unit vectors of sentences, each of which ends with the end token."""
+        return (
+            self._compute(sentences) if self.memory is None else self.memory.vectors(sentences, self._compute)
+        )
+
+    def _compute(self, sentences: TokenLists) -> NDArray[np.float32]:
         n = len(sentences)
         if not n:
             return np.zeros((0, self.width), np.float32)
@@ -162,6 +175,9 @@ def load_backbone(settings: TrunkSettings, model_folder: Path, sentence_tokens: 
     place = settings.place(model_folder)
     pretrained = backbones.load(place, with_head=False)
     backbones.keep_layers(pretrained.backbone, settings.layers)
+    if getattr(pretrained.backbone, "pooler", None) is not None:
+        # Not read. One that the encoder lacks would be saved with random weights, other ones each time.
+        pretrained.backbone.pooler = None
     reads = getattr(pretrained.backbone.config, "max_position_embeddings", None)
     if reads is not None and sentence_tokens + 1 > reads:
         raise ConfigError(
@@ -183,4 +199,11 @@ def save_backbone(settings: TrunkSettings, model_folder: Path, sentence_tokens: 
 def load_trunk(folder: Path, *, dtype: torch.dtype | None = None) -> SentenceTrunk:
     """The trunk of a folder that :func:`save_backbone` wrote."""
     pretrained = backbones.load(str(folder), with_head=False)
-    return SentenceTrunk(pretrained.backbone, pretrained.tokenizer, dtype=dtype)
+    return SentenceTrunk(pretrained.backbone, pretrained.tokenizer, dtype=dtype, id_=_digest(folder))
+
+
+def _digest(folder: Path) -> str:
+    """Of the files of a folder that Hugging Face wrote."""
+    files = sorted(path for path in folder.iterdir() if path.suffix in (".json", ".safetensors", ".txt"))
+    text = "".join(f"{path.name} {sha256(path)}\n" for path in files)
+    return hashlib.sha256(text.encode()).hexdigest()
