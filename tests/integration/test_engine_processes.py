@@ -15,6 +15,7 @@ from helpers.many_processes import together
 
 from cocite.artifacts import verify
 from cocite.errors import CociteError, ConfigError
+from cocite.nn.precision import SWITCH
 from cocite.training.engine.world import World
 
 pytestmark = pytest.mark.integration
@@ -55,10 +56,13 @@ def everywhere(world: World, folder: Path) -> dict[str, Run]:
     found["sparse"] = run(world, UNEVEN | BACKENDS["ddp"], sparse=True)
     run(world, UNEVEN | BACKENDS["ddp"], folder / "sparse", kill=KILL, sparse=True)
     found["sparse resumed"] = run(world, UNEVEN | BACKENDS["ddp"], folder / "sparse", sparse=True)
+    os.environ[SWITCH] = "bfloat16"
     for name in ("ddp", "zero1", "zero2", "zero3"):
         found[f"bf16 {name}"] = run(
             world, UNEVEN | BACKENDS[name] | {"precision": "bf16"}, folder / f"bf16 {name}", kill=0
         )
+    os.environ[SWITCH] = "bfloat16" if world.first else "float32"
+    found["bf16 on one"] = run(world, UNEVEN | BACKENDS["zero1"] | {"precision": "bf16"})
     return found
 
 
@@ -165,6 +169,11 @@ def test_bf16_trains_near_fp32_and_keeps_fp32_weights(
     half = ranks[0][f"bf16 {name}"]
     assert half.losses != straight.losses
     assert far(straight, half) < 0.3
+
+
+def test_all_compute_in_fp32_where_one_has_no_bf16(ranks: list[dict[str, Run]], straight: Run) -> None:
+    assert [found["bf16 on one"].outcome.precision for found in ranks] == ["fp32", "fp32"]
+    assert far(straight, ranks[0]["bf16 on one"]) < 1e-5
 
 
 def test_two_processes_are_refused_together(stores: Path, ranks: list[dict[str, Run]]) -> None:

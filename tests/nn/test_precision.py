@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
 from cocite.errors import ConfigError
 from cocite.nn import precision
-from cocite.nn.precision import SWITCH, WORTH, inference_dtype
+from cocite.nn.precision import SWITCH, WORTH, inference_dtype, multiplies_bf16, training_precision
 
 
 @pytest.fixture(autouse=True)
@@ -52,3 +54,31 @@ def test_one_precision_may_be_named_for_all_machines(monkeypatch: pytest.MonkeyP
     with pytest.raises(ConfigError, match="COCITE_PRECISION is 'fp16', which is no precision") as error:
         inference_dtype("cpu")
     assert error.value.hint == "set it to auto, float32, bfloat16"
+
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("has_bf16", [True, False])
+def test_a_training_in_bf16_needs_instructions_for_it(
+    has_bf16: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(precision, "multiplies_bf16", lambda: has_bf16)
+    assert training_precision("bf16", CPU) == ("bf16" if has_bf16 else "fp32")
+    assert training_precision("fp32", CPU) == "fp32"
+    assert training_precision("bf16", torch.device("cuda")) == "bf16"
+    for name, expected in (
+        ("bfloat16", "bf16"),
+        ("float32", "fp32"),
+        ("auto", training_precision("bf16", CPU)),
+    ):
+        monkeypatch.setenv(SWITCH, name)
+        assert training_precision("bf16", CPU) == expected
+
+
+def test_the_instructions_are_those_that_the_kernel_lists() -> None:
+    listed = Path("/proc/cpuinfo")
+    flags = set(listed.read_text(encoding="utf-8").split()) if listed.is_file() else set()
+    if "flags" not in flags:
+        pytest.skip("no list of an x86 processor's instructions")
+    assert multiplies_bf16() == bool(flags & {"avx512_bf16", "amx_bf16"})

@@ -12,6 +12,7 @@ from helpers.engine_runs import UNEVEN, far, run
 from helpers.many_processes import together
 
 from cocite.errors import CociteError, ConfigError, InputError, StoppedError
+from cocite.nn.precision import SWITCH
 from cocite.training.engine.loop import train
 from cocite.training.engine.schedule import rate_factor
 from cocite.training.engine.stores import FolderStore
@@ -271,8 +272,13 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
         run(WORLD, {"epochs": 1}, tmp_path, rare=True)
 
 
-def test_bf16_is_near_fp32() -> None:
-    single, half = run(WORLD, {}), run(WORLD, {"precision": "bf16"})
+def test_bf16_is_near_fp32_and_is_fp32_where_that_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SWITCH, "float32")
+    single, slow = run(WORLD, {}), run(WORLD, {"precision": "bf16"})
+    assert (slow.outcome.precision, slow.losses) == ("fp32", single.losses)
+    monkeypatch.setenv(SWITCH, "bfloat16")
+    half = run(WORLD, {"precision": "bf16"})
+    assert half.outcome.precision == "bf16"
     assert half.losses != single.losses
     np.testing.assert_allclose(list(half.losses.values()), list(single.losses.values()), rtol=0.1)
     assert half.weights["words.weight"].dtype == np.float32

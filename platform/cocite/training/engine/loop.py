@@ -22,7 +22,7 @@ from torch import Tensor
 from cocite.errors import CociteError
 from cocite.training.engine import checkpoints
 from cocite.training.engine.accumulating import accumulated_step
-from cocite.training.engine.backends import Backend, make_backend
+from cocite.training.engine.backends import Backend, in_common_precision, make_backend
 from cocite.training.engine.batches import EpochPlan, Piece
 from cocite.training.engine.checkpoints import Progress, Saved
 from cocite.training.engine.contrastive import contrastive_step
@@ -101,6 +101,7 @@ def train(
         >>> result.reason, result.best["R@20"] == curve[result.best_step]["R@20"]
         ('done', True)
     """
+    settings = in_common_precision(settings, world)
     prepare(task, world, store, fingerprint, stage if world.first else ignore_progress)
     told = mining if mining is not None and world.first else Watch()
     return _Training(task, settings, world, store, fingerprint, log, advance, told, wishes or Wishes()).run()
@@ -164,7 +165,8 @@ class _Training:
         # A rank that ends its process while another still talks to it brings that one down.
         self.world.barrier()
         p = self.progress
-        return TrainResult(p.step, p.best_step, p.best, p.last, p.start, self._clock(), p.tokens, reason)
+        seconds, precision = self._clock(), self.settings.precision
+        return TrainResult(p.step, p.best_step, p.best, p.last, p.start, seconds, p.tokens, reason, precision)
 
     def _is_saved(self) -> bool:
         """Whether there is a checkpoint of the present step, or nothing was trained."""

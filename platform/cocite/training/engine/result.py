@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from cocite.nn.precision import Precision
+
 
 @dataclass(frozen=True)
 class TrainResult:
@@ -19,6 +21,8 @@ class TrainResult:
         seconds: how long it took, evaluation and resumed parts included.
         tokens: tokens of the examples trained on.
         reason: why it ended.
+        precision: what it computed in, which may be fp32 though bf16 was asked for
+            (:func:`cocite.nn.precision.training_precision`).
 
     Example:
         >>> result = TrainResult(200, 100, {"R@20": 0.42}, {"R@20": 0.40}, {"R@20": 0.10}, 9.5, 80_000, "patience")
@@ -34,6 +38,7 @@ class TrainResult:
     seconds: float
     tokens: int
     reason: Literal["done", "minutes", "patience"]
+    precision: Precision = "fp32"
 
     def kept(self, metric: str) -> str:
         """The sentence that says which weights were kept: those of the best of all evaluations by ``metric``."""

@@ -8,13 +8,26 @@ import torch
 from torch import nn
 
 from cocite.errors import ConfigError
+from cocite.nn.precision import training_precision
 from cocite.training.engine.backends.base import Backend
 from cocite.training.engine.backends.torch_backend import TorchBackend
 from cocite.training.engine.optimizers import ParameterGroup
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.world import World
 
-__all__ = ["Backend", "make_backend"]
+__all__ = ["Backend", "in_common_precision", "make_backend"]
+
+
+def in_common_precision(settings: TrainingSettings, world: World) -> TrainingSettings:
+    """The settings with the precision in which every rank can compute: see :func:`training_precision`.
+
+    Raises:
+        ConfigError: the environment names no precision.
+    """
+    if settings.precision == "fp32":
+        return settings
+    [is_slow] = world.any_of([training_precision("bf16", world.device) == "fp32"])
+    return settings.model_copy(update={"precision": "fp32"}) if is_slow else settings
 
 
 def make_backend(
