@@ -215,7 +215,7 @@ class ProgressReceiver:
         self.progress, self.name = progress, name
         self._logged: dict[str, int] = {}
         self._total = self._shown = 0
-        self._elsewhere = False  # whether another stage began after that of the steps
+        self._elsewhere = True  # whether no stage began, or another one after that of the steps
 
     def receive(self, event: Event) -> None:
         """Pass one event on."""
@@ -235,5 +235,5 @@ class ProgressReceiver:
         elif what == "advance":
             self.progress.advance(step)
         else:
-            self._elsewhere = self._shown > 0
+            self._elsewhere = True
             self.progress.stage(value, step)

@@ -55,6 +55,17 @@ def test_steps_that_a_replaced_worker_repeats_are_passed_on_once() -> None:
     ]
 
 
+def test_steps_are_counted_under_their_name_before_their_number_is_known() -> None:
+    receiver, calls = receiver_and_calls()
+    for event in (("stage", "preparing", 0), ("at", 0, 1), ("at", 0, 3), ("at", 40, 4)):
+        receiver.receive(event)
+    assert calls == [
+        ("stage", "preparing", 0),
+        ("stage", "kind", 0), ("advance", 1), ("advance", 2),
+        ("stage", "kind", 40), ("advance", 4),
+    ]  # fmt: skip
+
+
 def test_the_length_of_a_training_follows_from_its_first_log() -> None:
     events: list[Event] = []
     sender = ProgressSender(events.append, TrainingSettings(epochs=3))
