@@ -112,7 +112,7 @@ def pipeline(
     corpus: CorpusOption,
     model: Annotated[
         Path | None,
-        typer.Option(**INPUT, help="Model folder; without it BM25 alone is measured."),
+        typer.Option(**INPUT, help="Model folder; without it BM25 and the first stage are measured."),
     ] = None,
     task: TaskOption = "local",
     split: SplitOption = "test",
@@ -121,7 +121,7 @@ def pipeline(
     stages: Annotated[
         str | None,
         typer.Option(
-            help="Systems: bm25,nnselect,nnrank,hatten,sentence,first-without-neural,first,fusion,cross,full; "
+            help="Of bm25,nnselect,nnrank,hatten,mp-bert4cr,sentence,first-without-neural,first,fusion,cross,full; "
             "all the model offers by default."
         ),
     ] = None,
