@@ -15,7 +15,6 @@ import torch
 
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
-from cocite.nn.precision import Precision
 from cocite.training.engine import loop
 from cocite.training.engine.folders import Folder
 from cocite.training.engine.memory import keep_freed_memory, return_freed_memory
@@ -124,21 +123,23 @@ def _run(
 
 def _leave_model(task: Any, recipe: Any, corpus: Corpus, result: TrainResult, run: TrainingRun) -> None:
     """Write the trained model into the run's folder, where the driver fetches it."""
+    settings = recipe.training
+    is_fp32 = result.precision != settings.precision
+    notes = [
+        result.kept(task.metric),
+        result.cut_short(settings.schedule),
+        f"computed in fp32, for this CPU has no instructions for {settings.precision}" if is_fp32 else "",
+    ]
     meta = {
         "recipe": recipe.model_dump(mode="json"),
         "corpus": corpus.version,
         "step": result.best_step,
         "dev": {name: round(value, 6) for name, value in result.best.items()},
-        "notes": [result.kept(task.metric), *_of_precision(result.precision, recipe.training.precision)],
+        "notes": list(filter(None, notes)),
     }
     with temporary_model() as model:
         task.export(model, meta)
         run.model.put(model)
-
-
-def _of_precision(computed: Precision, asked: Precision) -> list[str]:
-    """What a note says where the training was computed in another precision than its recipe names."""
-    return [] if computed == asked else [f"{asked} was asked for, and fp32 is what this CPU computes fast"]
 
 
 class LogKeepingStore:

@@ -16,6 +16,7 @@ from helpers.synthetic import SyntheticCorpora
 from cocite.artifacts import verify
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError, WriteError
+from cocite.nn.precision import SWITCH
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.world import World
 from cocite_jobs.storage.location import Location
@@ -58,6 +59,22 @@ def test_a_worker_trains_and_leaves_the_model_for_the_driver(corpus: Corpus, tmp
     assert [step for what, value, step in events if what == "log" and "loss" in value] == list(
         range(1, STEPS + 1)
     )
+
+
+def test_the_model_says_that_its_time_was_over_and_that_it_was_computed_in_fp32(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(SWITCH, "float32")
+    long = ("training.epochs=100000", "training.checkpoint_every=100000", "training.minutes=0.01")
+    job = job_of(corpus, tmp_path, "training.precision=bf16", *long)
+    result = run_worker(job, World(), lambda _: None)
+    assert (result["reason"], result["precision"]) == ("minutes", "fp32")
+    assert 0 < result["steps"] < result["planned"]
+    _, time, precision = verify(tmp_path / ".bag.training" / "model", kind="bag").meta["notes"]
+    assert time.startswith(
+        f"the minutes were over at step {result['steps']} of {STEPS}, where the learning rate"
+    )
+    assert precision == "computed in fp32, for this CPU has no instructions for bf16"
 
 
 def test_a_worker_without_the_runs_state_is_refused(corpus: Corpus, tmp_path: Path) -> None:

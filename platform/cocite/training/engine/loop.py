@@ -166,7 +166,9 @@ class _Training:
         self.world.barrier()
         p = self.progress
         seconds, precision = self._clock(), self.settings.precision
-        return TrainResult(p.step, p.best_step, p.best, p.last, p.start, seconds, p.tokens, reason, precision)
+        return TrainResult(
+            p.step, p.best_step, p.best, p.last, p.start, seconds, p.tokens, reason, precision, p.total
+        )
 
     def _is_saved(self) -> bool:
         """Whether there is a checkpoint of the present step, or nothing was trained."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cocite.nn.precision import Precision
+from cocite.training.engine.schedule import rate_factor
+from cocite.training.engine.settings import ScheduleSettings
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class TrainResult:
         reason: why it ended.
         precision: what it computed in, which may be fp32 though bf16 was asked for
             (:func:`cocite.nn.precision.training_precision`).
+        planned: steps of the whole training.
 
     Example:
         >>> result = TrainResult(200, 100, {"R@20": 0.42}, {"R@20": 0.40}, {"R@20": 0.10}, 9.5, 80_000, "patience")
@@ -39,6 +42,7 @@ class TrainResult:
     tokens: int
     reason: Literal["done", "minutes", "patience"]
     precision: Precision = "fp32"
+    planned: int = 0
 
     def kept(self, metric: str) -> str:
         """The sentence that says which weights were kept: those of the best of all evaluations by ``metric``."""
@@ -50,3 +54,17 @@ class TrainResult:
         # A checkpoint of an earlier version does not hold the metrics of the start.
         start = f"; the start had {self.start[metric]:.3f}" if metric in self.start else ""
         return f"step {self.best_step} was best ({metric} {best:.3f}{start}): its weights are kept"
+
+    def cut_short(self, schedule: ScheduleSettings) -> str:
+        """The sentence that says where a training stood when its minutes were over; empty for others.
+
+        Args:
+            schedule: of its learning rate.
+        """
+        if self.reason != "minutes" or not self.steps:
+            return ""
+        share = rate_factor(schedule, self.steps - 1, self.planned)
+        return (
+            f"the minutes were over at step {self.steps:,} of {self.planned:,}, where the learning rate was "
+            f"{share:.0%} of its highest: training.steps={self.steps} would follow the whole schedule in that time"
+        )
