@@ -7,12 +7,16 @@ from typing import Any
 
 from cocite.errors import InputError
 from cocite.manifests import read_manifest
+from cocite_jobs.training.training_run import without_changeable
 
 HINT = "remove it, or give another --model"
 
 
 def require_same(artifact: Path, recipe: Any) -> None:
-    """Refuse an artifact of another recipe; how many workers trained it makes no difference.
+    """Refuse an artifact of another recipe.
+
+    What may change when a training is resumed makes no difference: on what it ran, its limit of time, how often it
+    evaluated and saved. A budget gives each training another limit, and a later call has another budget or none.
 
     Args:
         artifact: folder of the trained model.
@@ -28,10 +32,10 @@ def require_same(artifact: Path, recipe: Any) -> None:
         >>> recipe = load_recipe("mp-bert4cr-small")
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     _ = seal(Path(folder), kind="mp-bert4cr", meta={"recipe": recipe.model_dump(mode="json")})
-        ...     require_same(Path(folder), load_recipe("mp-bert4cr-small", ["workers.count=0"]))
+        ...     require_same(Path(folder), load_recipe("mp-bert4cr-small", ["workers.count=0", "training.minutes=5"]))
     """
     theirs = read_manifest(artifact).meta.get("recipe", {})
-    if _settings(theirs) != _settings(recipe.model_dump(mode="json")):
+    if without_changeable(theirs) != without_changeable(recipe.model_dump(mode="json")):
         raise InputError("was trained with other settings than these", where=str(artifact), hint=HINT)
 
 
@@ -43,7 +47,3 @@ def require_copy(copy: Path, original: Path) -> None:
     """
     if read_manifest(copy).digest != read_manifest(original).digest:
         raise InputError(f"is no copy of {original}, as it is now", where=str(copy), hint=HINT)
-
-
-def _settings(recipe: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in recipe.items() if name != "workers"}

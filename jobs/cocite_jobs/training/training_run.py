@@ -55,7 +55,17 @@ def fixed_settings(recipe: Settings) -> dict[str, Any]:
         >>> fixed_settings(once) == fixed_settings(load_recipe("hatten", ["training.batch=8"]))
         False
     """
-    data = recipe.model_dump(mode="json")
+    return without_changeable(recipe.model_dump(mode="json"))
+
+
+def without_changeable(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a recipe, as a manifest holds them, but for those of :data:`CHANGEABLE`.
+
+    Example:
+        >>> without_changeable({"loss": "triplet", "workers": {"count": 2}, "training": {"batch": 8, "minutes": 5.0}})
+        {'loss': 'triplet', 'training': {'batch': 8}}
+    """
+    data = dict(settings)
     for section, keys in CHANGEABLE.items():
         if keys is None:
             data.pop(section, None)

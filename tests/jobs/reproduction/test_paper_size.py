@@ -12,8 +12,11 @@ from helpers.small_trunk import save_small_trunk
 
 from cocite.corpus.store import Corpus
 from cocite.manifests import read_manifest
+from cocite_jobs.reproduction.papers import plan_of
 from cocite_jobs.reproduction.plan import Setup
 from cocite_jobs.reproduction.reproduce import Outcome, reproduce
+from cocite_jobs.reproduction.training_step import run_training
+from cocite_jobs.tables.cocitation_variants import CONTROL_VARIANTS, VARIANTS
 from cocite_jobs.training.recipes import load_recipe
 
 pytestmark = pytest.mark.integration
@@ -115,6 +118,25 @@ def test_the_papers_recipes_are_trained_exported_and_measured(
     reproduced_at_papers_size(paper, toy_corpus, tmp_path, (), PAPERS_OWN.get(paper))
     for artifact, recipe in RECIPES[paper].items():
         require_recipe(tmp_path / "to" / artifact, recipe, paper)
+
+
+def test_a_pretraining_of_another_budget_is_what_all_variants_begin_with(
+    toy_corpus: Corpus, tmp_path: Path
+) -> None:
+    setup = Setup(toy_corpus, tmp_path / "to", "paper", sample=5, settings=SMALL["mp-bert4cr"])
+    reproduce("mp-bert4cr", setup, only=["table1"])
+    [pretraining, *_] = plan_of("mp-bert4cr", setup).trainings
+    run_training(pretraining, setup, 7.0)
+    pretrained = read_manifest(setup.model / "mp-bert4cr-pretraining")
+    outcome = reproduce("mp-bert4cr", setup, only=["table3", "table4"], budget=3600)
+    assert outcome.contents.missing == {}
+    assert outcome.trained == [*VARIANTS, *CONTROL_VARIANTS]
+    for row in outcome.trained:
+        folder = setup.model / "ablations" / row
+        assert read_manifest(folder / "mp-bert4cr-pretraining").digest == pretrained.digest
+        minutes = read_manifest(folder / "mp-bert4cr").meta["recipe"]["training"]["minutes"]
+        assert 0 < minutes < 60, "its own part of the budget"
+        assert minutes != pretrained.meta["recipe"]["training"]["minutes"]
 
 
 @pytest.mark.parametrize("table", ["pubmed", "opencorpus"])

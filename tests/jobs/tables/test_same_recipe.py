@@ -21,9 +21,10 @@ def trained(folder: Path, *overrides: str) -> Path:
     return folder
 
 
-def test_settings_are_compared_and_workers_are_not(tmp_path: Path) -> None:
-    artifact = trained(tmp_path / "nnselect", "workers.count=2")
-    require_same(artifact, load_recipe("nnselect", ["workers.count=0"]))
+def test_settings_are_compared_but_for_those_that_may_change_on_resuming(tmp_path: Path) -> None:
+    artifact = trained(tmp_path / "nnselect", "workers.count=2", "training.minutes=5")
+    require_same(artifact, load_recipe("nnselect", ["workers.count=0", "training.minutes=0.4"]))
+    require_same(artifact, load_recipe("nnselect", ["training.checkpoint_minutes=2"]))
     with pytest.raises(InputError, match=r"nnselect: was trained with other settings than these \(remove it"):
         require_same(artifact, load_recipe("nnselect", ["training.steps=3"]))
 
