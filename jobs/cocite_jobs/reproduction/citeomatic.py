@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from cocite.evaluation.report import SELF_CITATION_DEPTHS, Table
 from cocite_jobs.reproduction.corpus_exhibit import corpus_exhibit
 from cocite_jobs.reproduction.plan import Exhibit, Plan, Plot, Setup, Size, Training
+from cocite_jobs.reproduction.recipe_settings import changed_recipe
 from cocite_jobs.reproduction.training_step import recipe_training
 from cocite_jobs.tables.citeomatic import citeomatic_tables
 from cocite_jobs.tables.citeomatic_variants import (
     ABLATIONS,
     ENCODERS,
+    METADATA,
     NO_NEIGHBOURS,
+    TEXT_ONLY,
+    WITH_METADATA,
     WITHOUT,
     CiteomaticVariants,
 )
 from cocite_jobs.tables.corpus_statistics import has_values
 from cocite_jobs.tables.reranking import reranking_tables
+from cocite_jobs.training.recipes import load_recipe
 
 KEEP = "keep=always"
 """NNRank is measured even where it is below NNSelect on dev."""
@@ -59,9 +65,9 @@ def plan(setup: Setup) -> Plan:
     ]
     base = ("nnselect", "nnrank")
     systems: tuple[str, ...] = base
-    if any(has_values(setup.corpus, field) for field in ("authors", "venue", "keyphrases")):
-        trainings.insert(2, _metadata())
-        systems = (*base, "metadata")
+    if (other := _other_reading(setup)) is not None:
+        trainings.insert(2, other)
+        systems = (*base, other.name)
     no_venue = "" if has_values(setup.corpus, "venue") else "The corpus names no venues."
     no_authors = "" if has_values(setup.corpus, "authors") else "The corpus names no authors."
     depths = f"1 to {SELF_CITATION_DEPTHS[-1]}"
@@ -192,8 +198,30 @@ def _variant(name: str) -> Training:
     return Training(name, artifacts, train, weight=1 + len(kinds))
 
 
-def _metadata() -> Training:
-    def train(setup: Setup, _minutes: float | None) -> None:
-        CiteomaticVariants(setup.corpus, setup.model, setup.bars).with_metadata()
+def _other_reading(setup: Setup) -> Training | None:
+    """The NNRank that Table 2 compares the main one with: of metadata too, or of text alone where that reads metadata.
 
-    return Training("metadata", (f"model/{ABLATIONS}/metadata/nnrank",), train, weight=2)
+    None: the main one reads text alone, and the corpus has no metadata.
+    """
+    name = TEXT_ONLY if _reads_metadata(setup) else WITH_METADATA
+    if name == WITH_METADATA and not any(has_values(setup.corpus, field) for field in METADATA):
+        return None
+
+    def train(setup: Setup, _minutes: float | None) -> None:
+        variants = CiteomaticVariants(setup.corpus, setup.model, setup.bars)
+        if name == TEXT_ONLY:
+            variants.text_only()
+        else:
+            variants.with_metadata()
+
+    return Training(name, (f"model/{ABLATIONS}/{name}/nnrank",), train, weight=2)
+
+
+def _reads_metadata(setup: Setup) -> bool:
+    """Whether the main NNRank reads metadata, with what the setup changes in its recipe."""
+    _, (recipe, changes) = RECIPES[setup.size]
+    recipe, more = changed_recipe(setup.settings, "nnrank", recipe)
+    if load_recipe(recipe).kind != "nnrank":  # type: ignore[attr-defined]
+        return False  # it is refused with the other settings
+    settings: Any = load_recipe(recipe, [*changes, *more])
+    return bool(settings.model.metadata)

@@ -16,6 +16,8 @@ ABLATIONS = "ablations"
 """Folder of a model folder that holds its variants, each a model folder of its own."""
 METADATA = ("authors", "venue", "keyphrases")
 """Metadata that NNRank can read."""
+TEXT_ONLY, WITH_METADATA = "text", "metadata"
+"""Variants of Table 2: of an NNRank that reads metadata one without, and of one that reads text alone one with it."""
 WITHOUT: dict[str, tuple[str, dict[str, Any]]] = {
     "without-intersection": ("without intersection", {"intersection": False}),
     "without-neighbour-negatives": ("without neighbour negatives", {}),
@@ -72,20 +74,20 @@ class CiteomaticVariants:
         return self._trained(variant, {}, select=lambda recipe: encoder_recipe(recipe, encoder))
 
     def text_only(self) -> Path:
-        """The folder whose NNRank reads titles and abstracts alone: the model's own, or the variant ``text``."""
+        """The folder whose NNRank reads titles and abstracts alone: the model's own, or :data:`TEXT_ONLY`."""
         if not self._nnrank_recipe().model.metadata:
             return self.model
-        return self._trained("text", dict.fromkeys(METADATA, False))
+        return self._trained(TEXT_ONLY, dict.fromkeys(METADATA, False))
 
     def with_metadata(self) -> Path | None:
-        """The folder whose NNRank reads metadata too: the model's own, or the variant ``metadata``.
+        """The folder whose NNRank reads metadata too: the model's own, or :data:`WITH_METADATA`.
 
         None when the corpus has no metadata.
         """
         if self._nnrank_recipe().model.metadata:
             return self.model
         present = {name: self._has(name) for name in METADATA}
-        return self._trained("metadata", present) if any(present.values()) else None
+        return self._trained(WITH_METADATA, present) if any(present.values()) else None
 
     def _has(self, field: str) -> bool:
         return any(bool(value) for values in self.corpus.papers.batches(field) for value in values)

@@ -10,9 +10,10 @@ import pytest
 
 from cocite.corpus.builder import build
 from cocite.corpus.records import PaperRecord
+from cocite.corpus.store import Corpus
 from cocite_jobs.reproduction.citeomatic import plan
 from cocite_jobs.reproduction.plan import Setup
-from cocite_jobs.reproduction.reproduce import Outcome
+from cocite_jobs.reproduction.reproduce import Outcome, reproduce
 from cocite_jobs.tables.citeomatic import citeomatic_tables
 from cocite_jobs.tables.citeomatic_variants import ENCODERS, WITHOUT
 
@@ -82,10 +83,35 @@ def test_every_table_and_figure_is_made(
 
 def test_a_corpus_without_metadata_has_fewer_rows_and_says_why(tmp_path: Path, empty_setup: Setup) -> None:
     papers = [PaperRecord(f"p{i}", f"title {i}", year=2000 + i % 9) for i in range(20)]
-    bare = plan(replace(empty_setup, corpus=build(papers, tmp_path / "bare")))
-    assert "metadata" not in [training.name for training in bare.trainings]
+    without = replace(empty_setup, corpus=build(papers, tmp_path / "bare"))
+    bare = plan(without)
+    assert {"metadata", "text"} & {training.name for training in bare.trainings} == set()
+    reading = plan(replace(without, settings=("nnrank.model.venue=true",)))
+    assert reading.trainings[2].name == "text"
     why = {exhibit.id: exhibit.why_not for exhibit in bare.exhibits if exhibit.why_not}
     assert why == {"figure3": "The corpus names no venues.", "figure4": "The corpus names no authors."}
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("settings", [("nnrank=nnrank-metadata",), ("nnrank.model.authors=true",)])
+def test_an_nnrank_that_reads_metadata_is_compared_with_one_of_text_alone(
+    toy_corpus: Corpus, tmp_path: Path, settings: tuple[str, ...]
+) -> None:
+    few = ("nnrank.objective.folds=0", "nnrank.training.steps=2")
+    setup = Setup(toy_corpus, tmp_path / "to", "toy", settings=(*settings, *few))
+    only = ["table2", "figure3", "figure4", "table10"]
+    outcome = reproduce("citeomatic", setup, only=only)
+    assert outcome.contents.missing == {}
+    assert outcome.trained == ["nnselect", "nnrank", "text"]
+    assert outcome.made == only
+    shown = {each.exhibit.id: each.made for each in outcome.contents.shown}
+    assert [row[0] for row in shown["table2"].table.rows][-2:] == ["+ NNRank", "+ metadata"]
+    assert [model["model"] for model in shown["table2"].models][1:] == [
+        "model/nnrank",
+        "model/ablations/text/nnrank",
+    ]
+    again = reproduce("citeomatic", setup, only=only)
+    assert (again.trained, again.made) == ([], [])
 
 
 def test_table_4_is_made_with_papers_of_dev_and_a_sample_may_be_named(empty_setup: Setup) -> None:

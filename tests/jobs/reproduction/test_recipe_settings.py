@@ -46,6 +46,11 @@ def test_settings_of_other_kinds_change_nothing_and_the_last_wins() -> None:
         ),
         (
             "citeomatic",
+            "nnrank=nnselect-paper",
+            r"^--change: 'nnselect-paper' is a recipe of nnselect, not of nnrank",
+        ),
+        (
+            "citeomatic",
             "nnrank.training.seed=3",
             r"^--change: nnrank\.training\.seed cannot be set \(.*--seed",
         ),
