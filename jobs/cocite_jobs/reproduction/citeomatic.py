@@ -188,8 +188,8 @@ def _variant(name: str) -> Training:
     kinds = ("nnselect", "nnrank") if name in (NO_NEIGHBOURS, *ENCODERS) else ("nnrank",)
     artifacts = tuple(f"model/{ABLATIONS}/{name}/{kind}" for kind in kinds)
 
-    def train(setup: Setup, _minutes: float | None) -> None:
-        variants = CiteomaticVariants(setup.corpus, setup.model, setup.bars)
+    def train(setup: Setup, minutes: float | None) -> None:
+        variants = CiteomaticVariants(setup.corpus, setup.model, setup.bars, minutes)
         if name in ENCODERS:
             variants.with_encoder(name)
         else:
@@ -207,8 +207,8 @@ def _other_reading(setup: Setup) -> Training | None:
     if name == WITH_METADATA and not any(has_values(setup.corpus, field) for field in METADATA):
         return None
 
-    def train(setup: Setup, _minutes: float | None) -> None:
-        variants = CiteomaticVariants(setup.corpus, setup.model, setup.bars)
+    def train(setup: Setup, minutes: float | None) -> None:
+        variants = CiteomaticVariants(setup.corpus, setup.model, setup.bars, minutes)
         if name == TEXT_ONLY:
             variants.text_only()
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ ENCODERS: dict[str, tuple[str, str]] = {
     "encoder-rnn": ("bidirectional GRU (RNN)", "rnn"),
 }
 """Variant of section 5 -> (its row, NNSelect's ``model.encoder``)."""
+SELECT_SHARE = 1 / 3
+"""Part of a variant's minutes that its NNSelect gets, where it has one of its own; its NNRank gets the rest."""
 ENCODER_TOKENS = 60_000
 """Words of a pass of the variants in :data:`ENCODERS`, at most: the vectors of all of them are held in order."""
 
@@ -42,6 +45,7 @@ class CiteomaticVariants:
         corpus: to train on.
         model: model folder with ``nnselect`` and ``nnrank``, whose manifests hold their recipes.
         bars: of the trainings.
+        minutes: the most that a variant may train; a model's own limit holds if that is less. None: that alone.
 
     Example:
         A table's row is the ranking of a variant, which is trained in the first call::
@@ -53,8 +57,8 @@ class CiteomaticVariants:
         ['without-intersection', 'without-neighbour-negatives', 'without-numerical']
     """
 
-    def __init__(self, corpus: Corpus, model: Path, bars: ProgressBars) -> None:
-        self.corpus, self.model, self.bars = corpus, model, bars
+    def __init__(self, corpus: Corpus, model: Path, bars: ProgressBars, minutes: float | None = None) -> None:
+        self.corpus, self.model, self.bars, self.minutes = corpus, model, bars, minutes
 
     def without(self, variant: str) -> Path:
         """The folder of a variant of Table 3, one of :data:`WITHOUT`."""
@@ -128,18 +132,20 @@ class CiteomaticVariants:
                 link_artifact(self.model / "nnselect", folder)
             require_copy(before, self.model / "nnselect")
         else:
-            self._make(f"training {name}: NNSelect", select(self._nnselect_recipe()), before)
+            self._make(f"training {name}: NNSelect", select(self._nnselect_recipe()), before, SELECT_SHARE)
         recipe = self._nnrank_recipe()
         recipe = recipe.model_copy(update={"model": recipe.model.model_copy(update=changes)})
-        self._make(f"training {name}: NNRank", recipe if rank is None else rank(recipe), after)
+        share = 1.0 if select is None else 1 - SELECT_SHARE
+        self._make(f"training {name}: NNRank", recipe if rank is None else rank(recipe), after, share)
         return folder
 
-    def _make(self, description: str, recipe: Any, artifact: Path) -> None:
-        """Train a part of a variant, unless it is there, of the same recipe."""
+    def _make(self, description: str, recipe: Any, artifact: Path, share: float) -> None:
+        """Train a part of a variant in its share of the minutes, unless it is there, of the same recipe."""
         if artifact.is_dir():
             require_same(artifact, recipe)
         else:
-            self._train(description, recipe, artifact.parent)
+            minutes = None if self.minutes is None else share * self.minutes
+            self._train(description, within(recipe, minutes), artifact.parent)
 
     def _train(self, description: str, recipe: Any, folder: Path) -> None:
         """Train a variant in this process, wherever the model was trained, or resume a training that was stopped."""
@@ -149,6 +155,25 @@ class CiteomaticVariants:
         recipe = recipe.model_copy(update={"workers": type(recipe).model_fields["workers"].default})
         with progress_on_bars(self.bars, description) as progress:
             train_or_resume(recipe, self.corpus, folder, progress)
+
+
+def within(recipe: Any, minutes: float | None) -> Any:
+    """The recipe with a limit of time, unless its own is less.
+
+    Args:
+        recipe: of NNSelect or NNRank.
+        minutes: the most that it may train; None: its own limit.
+
+    Example:
+        >>> from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
+        >>> recipe = NNRankRecipe.parse({"training": {"minutes": 5}})
+        >>> [within(recipe, minutes).training.minutes for minutes in (2, 8, None)]
+        [2, 5.0, 5.0]
+    """
+    if minutes is None:
+        return recipe
+    limit = min(recipe.training.minutes or math.inf, minutes)
+    return recipe.model_copy(update={"training": recipe.training.model_copy(update={"minutes": limit})})
 
 
 def encoder_recipe(recipe: Any, encoder: str) -> Any:

@@ -11,11 +11,16 @@ import pytest
 from cocite.corpus.builder import build
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
+from cocite.manifests import read_manifest
 from cocite_jobs.reproduction.citeomatic import plan
 from cocite_jobs.reproduction.plan import Setup
 from cocite_jobs.reproduction.reproduce import Outcome, reproduce
+from cocite_jobs.reproduction.training_step import run_training
 from cocite_jobs.tables.citeomatic import citeomatic_tables
-from cocite_jobs.tables.citeomatic_variants import ENCODERS, WITHOUT
+from cocite_jobs.tables.citeomatic_variants import ENCODERS, NO_NEIGHBOURS, WITHOUT
+
+FEW = ("nnrank.objective.folds=0", "nnrank.training.steps=2")
+"""Changes that train NNRank for a moment."""
 
 
 @pytest.mark.integration
@@ -93,12 +98,36 @@ def test_a_corpus_without_metadata_has_fewer_rows_and_says_why(tmp_path: Path, e
 
 
 @pytest.mark.integration
+def test_a_budget_limits_the_variants_of_models_that_were_trained_without_one(
+    toy_corpus: Corpus, tmp_path: Path
+) -> None:
+    setup = Setup(toy_corpus, tmp_path / "to", "toy", settings=FEW)
+    assert reproduce("citeomatic", setup, only=["table4"]).trained == ["nnselect", "nnrank"]
+    trainings = {training.name: training for training in plan(setup).trainings}
+    two, metadata = trainings[NO_NEIGHBOURS], trainings["metadata"]
+    run_training(two, setup, 6.0)
+    run_training(metadata, setup, 3.0)
+    limits = {
+        artifact: read_manifest(setup.folder / artifact).meta["recipe"]["training"]["minutes"]
+        for artifact in ("model/nnrank", *two.artifacts, *metadata.artifacts)
+    }
+    # The recipe's own twelve are less than no budget; NNSelect and NNRank of a variant share its six.
+    assert list(limits.values()) == pytest.approx([12.0, 2.0, 4.0, 3.0])
+    # Another call, with another budget or none, measures them and trains the rest.
+    outcome = reproduce("citeomatic", setup, only=["table2", "table3"], budget=900)
+    assert outcome.trained == [name for name in WITHOUT if name != NO_NEIGHBOURS]
+    assert outcome.contents.missing == {}
+    for name in outcome.trained:
+        recipe = read_manifest(setup.model / "ablations" / name / "nnrank").meta["recipe"]
+        assert 0 < recipe["training"]["minutes"] < 12
+
+
+@pytest.mark.integration
 @pytest.mark.parametrize("settings", [("nnrank=nnrank-metadata",), ("nnrank.model.authors=true",)])
 def test_an_nnrank_that_reads_metadata_is_compared_with_one_of_text_alone(
     toy_corpus: Corpus, tmp_path: Path, settings: tuple[str, ...]
 ) -> None:
-    few = ("nnrank.objective.folds=0", "nnrank.training.steps=2")
-    setup = Setup(toy_corpus, tmp_path / "to", "toy", settings=(*settings, *few))
+    setup = Setup(toy_corpus, tmp_path / "to", "toy", settings=(*settings, *FEW))
     only = ["table2", "figure3", "figure4", "table10"]
     outcome = reproduce("citeomatic", setup, only=only)
     assert outcome.contents.missing == {}
