@@ -35,6 +35,7 @@ class Setup:
         bars: of each step.
         sample_seed: of the query samples; None: that of the trainings.
         settings: what is changed in the recipes, see :mod:`~cocite_jobs.reproduction.recipe_settings`.
+        trials: the seeds of all trials, whose folders lie beside this one; empty: it is no trial.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -54,6 +55,7 @@ class Setup:
     more_encoders: tuple[str, ...] = ()
     sample_seed: int | None = None
     settings: tuple[str, ...] = ()
+    trials: tuple[int, ...] = ()
 
     @property
     def encoders(self) -> tuple[str, ...]:
@@ -158,6 +160,7 @@ class Exhibit:
         plot: how it is drawn; None: not at all.
         why_not: why this corpus has nothing to measure; empty: it has.
         measured_with: id of an earlier exhibit, of whose measurement this one is another view; empty: of none.
+        determined_by: what determines its numbers, besides the models and the reproduction; empty: the command.
 
     Example:
         >>> made = Exhibit("table1", "Table 1: the corpus", lambda setup: Table("", ["what", "value"], []), "cocite …")
@@ -174,6 +177,7 @@ class Exhibit:
     plot: Plot | None = None
     why_not: str = ""
     measured_with: str = ""
+    determined_by: str = ""
 
     @property
     def label(self) -> str:

@@ -226,7 +226,7 @@ class _Run:
         """What determines an exhibit's numbers: it is made again where that changes."""
         folder, corpus = str(self.setup.folder), str(self.setup.corpus.path)
         # Neither may make a table anew that lies elsewhere now.
-        command = exhibit.command.replace(folder, "").replace(corpus, "")
+        command = (exhibit.determined_by or exhibit.command).replace(folder, "").replace(corpus, "")
         parts = [self.identity, command, [[model["model"], model["version"]] for model in models]]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -83,7 +83,10 @@ def reproduce_trials(
         BusyError: another process works in the folder.
     """
     setup = replace(setup, seed=seeds[0], sample_seed=seeds[0])
-    each = {seed: replace(setup, seed=seed, folder=setup.folder / trial_folder(seed)) for seed in seeds}
+    each = {
+        seed: replace(setup, seed=seed, folder=setup.folder / trial_folder(seed), trials=tuple(seeds))
+        for seed in seeds
+    }
     chosen = choose(plan_of(paper, setup), only)
     end = None if budget is None else clock() + budget
     made: dict[int, Outcome] = {}
