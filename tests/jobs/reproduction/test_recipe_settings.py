@@ -54,6 +54,7 @@ def test_settings_of_other_kinds_change_nothing_and_the_last_wins() -> None:
             "nnrank.training.seed=3",
             r"^--change: nnrank\.training\.seed cannot be set \(.*--seed",
         ),
+        ("hatten", "nnselect.model.finetune=false", "finetune is false without pretrained vectors"),
         ("mp-bert4cr", "mp-bert4cr.positives.cont=2", r"unknown key 'positives\.cont'"),
         ("nogueira", "cross-encoder.objective.top=0", r"objective\.top"),
     ],
@@ -74,6 +75,14 @@ def test_a_setting_that_fits_no_recipe_is_refused(
         ),
         ("hatten", ("hatten.words.source=file", "hatten.words.path=glove.6B.200d.txt")),
         ("mp-bert4cr", ("mp-bert4cr-pretraining.hiding.share=0.3", "mp-bert4cr.positives.count=2")),
+        (
+            "hatten",
+            (
+                "nnselect.model.pretrained=glove.6B.200d.txt",
+                "nnselect.model.dimension=200",
+                "nnselect.model.finetune=false",
+            ),
+        ),
         ("nogueira", ("cross-encoder.candidates.years=5",)),
     ],
 )

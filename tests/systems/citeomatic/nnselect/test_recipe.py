@@ -41,3 +41,11 @@ def test_deepspeed_is_refused() -> None:
 def test_an_encoder_that_cannot_be_is_refused(model: dict[str, object], sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
         NNSelectRecipe.parse({"model": model})
+
+
+def test_vectors_are_kept_as_they_are_only_where_they_are_pretrained() -> None:
+    kept = NNSelectRecipe.parse({"model": {"finetune": False, "pretrained": "vectors.txt"}})
+    assert not kept.model.finetune
+    sentence = r"model: finetune is false without pretrained vectors to keep: name their file in pretrained, or leave"
+    with pytest.raises(ConfigError, match=sentence):
+        NNSelectRecipe.parse({"model": {"finetune": False}})

@@ -40,7 +40,7 @@ class NNSelectModelSettings(Settings):
     pretrained: Location | None = None
     """A file of word vectors (word2vec or GloVe text format) to start the directions from."""
     finetune: bool = True
-    """Whether the directions of pretrained vectors are trained further."""
+    """Whether the directions of pretrained vectors are trained further; false: the magnitudes alone are trained."""
     encoder: TextEncoderKind = "bag"
     """``bag``: the sum of the words' vectors (Eq. 1). ``cnn``, ``rnn``: a convolution, or a bidirectional GRU, over the
     words in their order (section 5)."""
@@ -49,6 +49,11 @@ class NNSelectModelSettings(Settings):
 
     @model_validator(mode="after")
     def _fits(self) -> NNSelectModelSettings:
+        if not self.finetune and self.pretrained is None:
+            raise ValueError(
+                "finetune is false without pretrained vectors to keep: name their file in pretrained, or leave "
+                "finetune true"
+            )
         if self.encoder == "cnn" and self.window % 2 == 0:
             raise ValueError(f"window is {self.window}, not an odd number")
         if self.encoder == "rnn" and self.dimension % 2:
