@@ -99,6 +99,7 @@ RERANKER: dict[str, Any] = {
 }
 """Nogueira, section 4.2, and HAtten, section 5."""
 BERT4CR: dict[str, Any] = {
+    "texts.title": False,  # section 4.1.1: the sentences of the abstract
     "model.sentence_layers": 6,
     "model.document_layers": 6,
     "model.hidden": 768,
@@ -111,7 +112,7 @@ BERT4CR: dict[str, Any] = {
     "training.schedule.shape": "inverse-square-root",
     "training.schedule.warmup": 1000,
 }
-"""MP-BERT4CR, Table 2, the values for ACL."""
+"""MP-BERT4CR, section 4.1.1 and Table 2, the values for ACL."""
 PAPER_VALUES: dict[str, dict[str, Any]] = {
     "mp-bert4cr": BERT4CR
     | {

@@ -156,6 +156,22 @@ def test_a_draft_from_outside_is_read(corpus: Corpus, encoder: MpBert4crEncoder)
     assert encoder.encode_queries([]).shape == (0, 16)
 
 
+def test_titles_are_read_where_the_settings_say_so(encoder: MpBert4crEncoder) -> None:
+    drafts = [Query("q", "", title, "An abstract of a sentence.") for title in ("Parsing", "Neural models")]
+    without = MpBert4crEncoder(
+        encoder.model,
+        encoder.tokenizer,
+        encoder.config.model_copy(update={"title": False}),
+        dtype=torch.float32,
+    )
+    one, other = without.encode_queries(drafts)
+    np.testing.assert_allclose(one, other, atol=1e-6)
+    one, other = encoder.encode_queries(drafts)
+    assert not np.allclose(one, other)
+    alone = without.encode_queries([Query("q", "", "A title", "")])
+    assert np.linalg.norm(alone) == pytest.approx(1, abs=1e-5), "nothing is read, and there is a vector"
+
+
 def test_papers_are_computed_by_a_budget_of_tokens(
     encoder: MpBert4crEncoder, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
