@@ -18,6 +18,7 @@ from cocite_jobs.reproduction.plan import Exhibit, Plan, Setup, Size, Training
 from cocite_jobs.reproduction.recipe_settings import changed_recipe
 from cocite_jobs.reproduction.rerankers import further_folders
 from cocite_jobs.reproduction.training_step import overrides_of, recipe_training
+from cocite_jobs.tables.baseline_readings import Choice
 from cocite_jobs.tables.cocitation import cocitation_tables
 from cocite_jobs.tables.cocitation_systems import ModelFolder
 from cocite_jobs.tables.cocitation_variants import (
@@ -49,6 +50,8 @@ BASELINES: Mapping[Size, tuple[str, ...]] = {
     "small": ("bm25", *MP_BERT4CR),
     "paper": ("bm25", *MP_BERT4CR),
 }
+READS: Mapping[Size, Choice] = {"toy": "better", "small": "better", "paper": "context"}
+"""Size -> what baselines read of a query; in the paper the local context (section 5.3)."""
 FINE_TUNED = "bi-encoder"
 """An encoder that was named, fine-tuned on the corpus' citations: the artifact in a model folder of its own."""
 TINY_BI_ENCODER = (
@@ -206,6 +209,7 @@ def _measure(setup: Setup) -> Report:
         seed=setup.query_seed,
         cache=_cache(setup),
         settings=_settings(setup),
+        reads=READS[setup.size],
         bars=setup.bars,
     )
 
@@ -224,7 +228,7 @@ def _command(setup: Setup) -> str:
     for name in ROWS:
         line += ["--model", f"{setup.model / FOLDER / name}={name}"]
     line += ["--baselines", ",".join(_baselines(setup)), "--cache", _cache(setup)]
-    line += baseline_options(_changes(setup))
+    line += ["--reads", READS[setup.size], *baseline_options(_changes(setup))]
     if (sample := setup.sample_of(SAMPLES)) is not None:
         line += ["--sample", sample]
     return setup.command(*line, "--seed", setup.query_seed)

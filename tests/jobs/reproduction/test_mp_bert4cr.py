@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +12,10 @@ import pytest
 from helpers.tiny_bert import tiny_bert
 
 from cocite.manifests import read_manifest
+from cocite.progress_bars import Advance, no_bars
 from cocite_jobs.reproduction import mp_bert4cr_controls as controls
 from cocite_jobs.reproduction.mp_bert4cr import plan
-from cocite_jobs.reproduction.plan import Setup
+from cocite_jobs.reproduction.plan import Setup, Size
 from cocite_jobs.reproduction.published import published_numbers
 from cocite_jobs.reproduction.reproduce import Outcome, reproduce
 from cocite_jobs.reproduction.rerankers import further_folders
@@ -66,6 +68,33 @@ def test_an_encoder_is_a_baseline_and_the_papers_size_begins_with_pretraining(em
     assert names[f"{scibert} fine-tuned"] == "SciBERT"
     assert names[f"{specter} fine-tuned + manuscript"] == "Specter"
     assert {*names.values()} <= {number.row for number in published_numbers("mp-bert4cr")}
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(("size", "reads"), [("small", "better"), ("paper", "context")])
+def test_baselines_read_the_context_alone_at_the_papers_size(
+    reproduced: Callable[[str], Outcome],
+    toy_setup: Callable[[str], Setup],
+    size: Size,
+    reads: str,
+) -> None:
+    reproduced("mp-bert4cr")
+    steps: list[str] = []
+
+    def bars(description: str, total: int | None) -> AbstractContextManager[Advance]:
+        steps.append(description)
+        return no_bars(description, total)
+
+    few = ("w2v.min_count=1", "d2v.min_count=1", "hd2v.epochs=1", "dacr.epochs=1")
+    settings = tuple(f"baselines.{setting}" for setting in few)
+    setup = replace(toy_setup("mp-bert4cr"), size=size, sample=5, settings=settings, bars=bars)
+    [third] = [exhibit for exhibit in plan(setup).exhibits if exhibit.id == "table3"]
+    command = shlex.split(third.command)
+    assert command[command.index("--reads") + 1] == reads
+    rows = [row[0] for row in third.make(setup).rows]
+    assert any(step.startswith("ranking dev") for step in steps) == (reads == "better")
+    if reads == "context":
+        assert rows[:5] == ["BM25 (context+title)", "Word2Vec", "Doc2Vec", "HyperDoc2Vec", "DACR"]
 
 
 @pytest.mark.integration
