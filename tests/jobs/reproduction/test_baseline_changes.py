@@ -16,7 +16,7 @@ def test_a_users_changes_come_after_those_of_the_size(empty_setup: Setup) -> Non
     assert (settings.w2v.epochs, settings.w2v.dimension) == (3, 8)
 
 
-def test_the_papers_size_has_gensims_defaults(empty_setup: Setup) -> None:
+def test_the_papers_size_has_gensims_defaults_and_ranks_by_cosines(empty_setup: Setup) -> None:
     plan = plan_of("mp-bert4cr", replace(empty_setup, size="paper", settings=("baselines.hd2v.epochs=9",)))
     assert plan.baselines is not None
     settings = plan.baselines(replace(empty_setup, size="paper", settings=("baselines.hd2v.epochs=9",)))
@@ -24,6 +24,9 @@ def test_the_papers_size_has_gensims_defaults(empty_setup: Setup) -> None:
     assert (w2v.architecture, w2v.dimension, w2v.window, w2v.min_count) == ("cbow", 100, 5, 5)
     assert (w2v.epochs, w2v.negatives) == (5, 5)
     assert (d2v.dimension, d2v.window, d2v.min_count, hd2v.epochs) == (100, 5, 5, 9)
+    assert w2v.cosine, "section 5.3: by cosine similarities"
+    assert hd2v.cosine
+    assert settings.dacr.cosine  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(("paper", "table"), [("mp-bert4cr", "table3"), ("hatten", "table2")])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -73,6 +75,23 @@ def test_papers_never_cited_have_a_vector_from_their_words_alone(texts, opened) 
 
 def test_only_doc2vec_ranks_by_the_cosine(opened) -> None:
     assert [name for name in NAMES if name != "s2v" and opened[name].cosine] == ["d2v"]
+
+
+@pytest.mark.parametrize("name", ["w2v", "hd2v", "dacr"])
+def test_each_ranks_by_the_cosine_where_it_is_told_and_keeps_its_weights(texts, opened, cache, name) -> None:
+    before = sorted(path.name for path in cache.iterdir())
+    own = getattr(SMALL, name).model_copy(update={"cosine": True})
+    settings = SMALL.model_copy(update={name: own})
+    cosine = TrainedBaselines(texts.history, cache, settings).open(name)
+    assert sorted(path.name for path in cache.iterdir()) == before, "nothing is trained again"
+    query = context_queries(texts.history.corpus, texts.history.contexts[:1])[0]
+    vector, papers = opened[name].encode([query])[0].tolist(), opened[name].papers.tolist()
+    found = cosine.search([query], 5)
+    for row, score in zip(found.rows[0].tolist(), found.scores[0].tolist(), strict=True):
+        product = math.fsum(a * b for a, b in zip(vector, papers[row], strict=True))
+        assert score == pytest.approx(product / math.hypot(*vector) / math.hypot(*papers[row]), abs=1e-5)
+    inner = opened[name].search([query], 5)
+    assert not np.allclose(inner.scores, found.scores)
 
 
 @pytest.mark.parametrize("name", list(NAMES))

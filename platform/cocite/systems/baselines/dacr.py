@@ -77,6 +77,9 @@ class DacrSettings(Settings):
     """Exponent of the number of contexts that cite a paper, in the draw of noise."""
     learning_rate: LearningRate = 0.01
     """Learning rate of Adam."""
+    cosine: bool = False
+    """Whether papers are ranked by the cosine (MP-BERT4CR, section 5.3) and not by the inner product. It changes no
+    vector."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +204,7 @@ def train_dacr(
 
 
 class DacrBaseline(VectorBaseline):
-    """Ranks papers by the inner product of their output vectors with the network's vector of a context.
+    """Ranks papers by the similarity of their output vectors to the network's vector of a context.
 
     Args:
         name: of the system, for tables.
@@ -209,6 +212,7 @@ class DacrBaseline(VectorBaseline):
         reader: numbers words.
         model: the trained network.
         words: most words read of a context.
+        cosine: see :class:`VectorBaseline`.
         manuscripts: what else is read of a manuscript; None: nothing.
 
     Example:
@@ -228,9 +232,11 @@ class DacrBaseline(VectorBaseline):
         reader: ParagraphReader,
         model: Dacr,
         words: int,
+        *,
+        cosine: bool = False,
         manuscripts: Manuscripts | None = None,
     ) -> None:
-        super().__init__(name, model.cited.weight.detach().numpy(), cosine=False)
+        super().__init__(name, model.cited.weight.detach().numpy(), cosine=cosine)
         self.corpus, self.reader, self.model, self.words = corpus, reader, model, words
         self.manuscripts = manuscripts
 

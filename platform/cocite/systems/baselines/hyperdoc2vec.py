@@ -48,6 +48,9 @@ class HyperDoc2VecSettings(Settings):
     """Exponent of the number of contexts that cite a paper, in the draw of noise."""
     learning_rate: LearningRate = 0.01
     """Learning rate of Adam."""
+    cosine: bool = False
+    """Whether papers are ranked by the cosine (MP-BERT4CR, section 5.3) and not by the inner product. It changes no
+    vector."""
 
 
 def hyperdoc2vec(

@@ -151,9 +151,15 @@ class TrainedBaselines:
         if name == "dacr":
             model = Dacr(arrays["words.weight"], arrays["cited.weight"], self.settings.dacr.heads)
             model.load_state_dict({key: torch.from_numpy(value) for key, value in arrays.items()})
-            limit = self.settings.dacr.words
-            corpus = self.history.corpus
-            return DacrBaseline(NAMES[name], corpus, self.texts.reader, model.eval(), limit, also)
+            return DacrBaseline(
+                NAMES[name],
+                self.history.corpus,
+                self.texts.reader,
+                model.eval(),
+                self.settings.dacr.words,
+                cosine=self.settings.dacr.cosine,
+                manuscripts=also,
+            )
         if name == "s2v":
             return MeanNgrams(NAMES[name], self.texts.reader, arrays["ngrams"], arrays["papers"], also)
         return MeanWords(
@@ -161,7 +167,7 @@ class TrainedBaselines:
             self.texts.reader,
             arrays["words"],
             arrays["papers"],
-            cosine=name == "d2v",
+            cosine=name == "d2v" or self._own(name).cosine,
             manuscripts=also,
         )
 
@@ -280,5 +286,9 @@ class TrainedBaselines:
             self.history.corpus.version,
             hashlib.sha256(np.packbits(self.history.citing).tobytes()).hexdigest(),
         ]
-        parts += [json.dumps(settings.model_dump(mode="json"), sort_keys=True) for settings in used]
+        # What ranks changes no vector: one training serves the inner product and the cosine.
+        parts += [
+            json.dumps(settings.model_dump(mode="json", exclude={"cosine"}), sort_keys=True)
+            for settings in used
+        ]
         return hashlib.sha256("\n".join([*parts, str(self.settings.seed)]).encode()).hexdigest()[:16]

@@ -1,8 +1,8 @@
 """Word2Vec as a baseline (Mikolov et al. 2013): a citation is a word of its sentence.
 
 MP-BERT4CR, section 5.3: "the input embedding of the citation ids as citation vectors", and the mean of the local
-context's word vectors as the query's; papers are ranked by the inner product. Papers that the training period does not
-cite have no vector and are never ranked.
+context's word vectors as the query's; papers are ranked by the inner product, or the cosine. Papers that the training
+period does not cite have no vector and are never ranked.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ class Word2VecSettings(Settings):
     """Passes over the contexts (gensim's default)."""
     negatives: PositiveSmallCount = 5
     """Words drawn for each that is predicted (gensim's default)."""
+    cosine: bool = False
+    """Whether papers are ranked by the cosine (MP-BERT4CR, section 5.3) and not by the inner product. It changes no
+    vector."""
 
 
 def word2vec(
