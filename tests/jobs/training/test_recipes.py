@@ -161,6 +161,7 @@ PAPER_VALUES: dict[str, dict[str, Any]] = {
         "objective.spare_manuscript": False,
         "objective.mined": 4,
         "objective.random": 1,
+        "objective.cited_against_random": False,
         "objective.depth": 100,
         "objective.margin": 0.1,
         "words.rescaled": False,

@@ -11,6 +11,8 @@ from cocite.systems.hatten.recipe import HattenObjectiveSettings, HattenRecipe
 def test_the_objective_of_the_paper_needs_negatives() -> None:
     with pytest.raises(ConfigError, match="mined and random are both 0: there would be no negatives"):
         HattenRecipe.parse({"objective": {"objective": "paper", "mined": 0, "random": 0}})
+    with pytest.raises(ConfigError, match="mined is 0 .* cited papers would have no negatives"):
+        HattenRecipe.parse({"objective": {"objective": "paper", "mined": 0, "cited_against_random": False}})
     assert HattenObjectiveSettings(objective="in_batch", mined=0, random=0).mined == 0  # those of the batch
     assert HattenObjectiveSettings(objective="paper", mined=1, random=0).mined == 1
 

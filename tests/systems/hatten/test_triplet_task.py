@@ -17,12 +17,21 @@ from cocite.training.engine.world import World
 
 
 @pytest.mark.parametrize(
-    ("later", "spares"), [("used", False), ("used", True), ("not_drawn", True), ("left_out", True)]
+    ("later", "spares", "against_random"),
+    [
+        ("used", False, False),  # the paper's
+        ("used", True, False),
+        ("used", False, True),
+        ("not_drawn", True, True),
+        ("left_out", True, True),
+    ],
 )
 def test_the_triplets_are_those_of_the_paper(
-    corpus: Corpus, tmp_path: Path, later: str, spares: bool
+    corpus: Corpus, tmp_path: Path, later: str, spares: bool, against_random: bool
 ) -> None:
+    """Section 4.3: the cited paper against mined ones, and the relevant among the mined against random ones."""
     objective = {**TRIPLETS, "later": later, "spare_manuscript": spares}
+    objective |= {"cited_against_random": against_random}
     task = hatten_task(corpus, tmp_path, objective=objective)
     assert isinstance(task, TripletTask)
     assert not isinstance(task, ContrastiveTask)
@@ -36,8 +45,9 @@ def test_the_triplets_are_those_of_the_paper(
     for q in range(12):
         citing, cited = task.gaps.citing[sample.contexts[q]], task.gaps.cited[sample.contexts[q]].tolist()
         mined, random = sample.mined[q], sample.random[q, 0]
-        expected = [(paper, other) for paper in cited for other in [*mined.tolist(), random]]
+        expected = [(paper, other) for paper in cited for other in mined.tolist()]
         expected += [(paper, random) for paper in mined[sample.relevant[q]].tolist()]
+        expected += [(paper, random) for paper in cited if against_random]
         spared = corpus.cites[citing].tolist() if spares else cited
         forbidden = {NO_ROW, int(citing), *spared}
         allowed = [
@@ -59,7 +69,7 @@ def test_the_triplets_are_those_of_the_paper(
     expected_losses = []
     for q in range(12):
         own = [max(similarity(q, n) - similarity(q, p) + 0.1, 0.0) for i, p, n in triplets if i == q]
-        expected_losses.append(math.fsum(own) / len(own))
+        expected_losses.append(math.fsum(own) / max(len(own), 1))
     assert max(expected_losses) > 0
     assert task.loss(task.model, batch).tolist() == pytest.approx(expected_losses, abs=1e-7)
 

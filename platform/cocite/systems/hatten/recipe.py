@@ -56,6 +56,9 @@ class HattenObjectiveSettings(Settings):
     """Mined papers drawn for each context as negatives; in the paper 4."""
     random: SmallCount = 1
     """Papers drawn from the whole corpus for each context."""
+    cited_against_random: bool = True
+    """Whether cited papers are compared with the random ones too (``paper``); in the paper with mined ones alone, and
+    random ones with the textually relevant among the mined."""
     later: Literal["left_out", "not_drawn", "used"] = "left_out"
     """Papers of a later year than the citing paper. ``left_out``: a random one is drawn and is no negative, so that a
     context has fewer. ``not_drawn``: random ones are drawn from the others. ``used``: they are negatives, mined and
@@ -76,6 +79,8 @@ class HattenObjectiveSettings(Settings):
     def _possible(self) -> HattenObjectiveSettings:
         if self.objective == "paper" and not self.mined + self.random:
             raise ValueError("mined and random are both 0: there would be no negatives")
+        if self.objective == "paper" and not (self.mined or self.cited_against_random):
+            raise ValueError("mined is 0 and cited_against_random is false: cited papers would have no negatives")
         return self
 
 

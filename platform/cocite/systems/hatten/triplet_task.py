@@ -19,9 +19,10 @@ BLOCK = 4096
 
 
 class TripletTask(HattenTask):
-    """Compares, for each context, its cited papers with mined and random papers, and mined positives with random ones.
+    """Compares, for each context, its cited papers with mined papers, and mined positives with random ones.
 
-    Mined positives are the mined papers whose words overlap most with the query's.
+    Mined positives are the mined papers whose words overlap most with the query's. With ``cited_against_random`` the
+    cited papers are compared with the random ones too.
 
     Args:
         recipe: settings.
@@ -86,8 +87,10 @@ class TripletTask(HattenTask):
 
     def triplets(self, sample: Sample) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
         """(T,) query, positive paper and negative paper of each triplet; forbidden negatives are left out."""
-        negatives = np.concatenate([sample.mined, sample.random], axis=1)  # (q, m + r)
-        # Negative mining: the cited papers against the mined and the random ones.
+        # Negative mining: the cited papers against the mined ones and, where the recipe says so, the random ones.
+        negatives = sample.mined
+        if self.recipe.objective.cited_against_random:
+            negatives = np.concatenate([sample.mined, sample.random], axis=1)  # (q, m + r)
         positive, negative = np.broadcast_arrays(sample.cited[:, None], negatives[sample.pair])
         query = np.broadcast_to(sample.pair[:, None], positive.shape)
         parts = [(query.ravel(), positive.ravel(), negative.ravel())]
