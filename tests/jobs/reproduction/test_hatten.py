@@ -94,6 +94,14 @@ def test_the_papers_encoders_stand_in_their_rows(empty_setup: Setup) -> None:
     assert "BERT against SciBERT in Table 3" in plan(empty_setup).impossible
 
 
+def test_only_table_4_is_of_ten_thousand_contexts_in_the_paper(empty_setup: Setup) -> None:
+    made = plan(replace(empty_setup, size="paper"))
+    sampled = {exhibit.id: "--sample 10000" in exhibit.command for exhibit in made.exhibits}
+    assert sampled == {"table1": False, "table2": False, "table3": False, "table4": True, "figure4": True}
+    own = plan(replace(empty_setup, size="paper", sample=50))
+    assert all("--sample 50" in exhibit.command for exhibit in own.exhibits[1:])
+
+
 def test_a_corpus_without_contexts_has_no_local_queries(empty_setup: Setup, tmp_path: Path) -> None:
     papers_alone = build(NativeJSONL(PAPERS), tmp_path / "corpus", split=by_year_name(2017, 2019))
     made = plan(replace(empty_setup, corpus=papers_alone))
