@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
+
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
@@ -16,7 +18,7 @@ from cocite.evaluation.citeomatic import NEIGHBOURS, CiteomaticRanker, trained_n
 from cocite.evaluation.experiment import EvalResult, Rank
 from cocite.evaluation.metrics import means
 from cocite.evaluation.report import SELF_CITATION_DEPTHS, VENUES, Report, Table
-from cocite.evaluation.slices import by_label
+from cocite.evaluation.slices import Slice, by_label
 from cocite.evaluation.tasks import EvalTask
 from cocite.pipeline import components
 from cocite.progress_bars import ProgressBars, no_bars
@@ -161,23 +163,24 @@ class _Tables:
         return Table("Table 10", ["method", *TABLE_10], rows)
 
     def figure3(self) -> Table:
-        """Figure 3: F1@20 by venue, those of most queries, without metadata and with it.
+        """Figure 3: F1@20 by venue, those of most papers of the corpus, without metadata and with it.
 
         The paper does not say which of the two it shows.
         """
         venues = [query.venue for query in self.task.queries]
         slices = {
-            # One more than are shown: papers of unknown venues may be among the most.
-            name: by_label(result.hits, venues, ("F1@20",), limit=VENUES + 1)
+            name: {part.name: part for part in by_label(result.hits, venues, ("F1@20",))}
             for name, result in self._by_metadata.items()
         }
+        asked = set(venues)
         rows = [
-            [parts[0].name, parts[0].queries, *(part.means["F1@20"] for part in parts)]
-            for parts in zip(*slices.values(), strict=True)
-            if parts[0].name != "unknown"
+            [venue, papers, *_of_venue([parts[venue] for parts in slices.values()])]
+            for venue, papers in _most_papers(self.corpus, VENUES).items()
+            if venue in asked
         ]
-        columns = ["venue", "queries", *(f"F1@20, {name}" for name in slices)]
-        return Table("Figure 3", columns, rows[:VENUES])
+        columns = ["venue", "papers", "queries", *(f"F1@20, {name}" for name in slices)]
+        note = f"The {VENUES} venues of most papers of the corpus, without those that no query is of."
+        return Table("Figure 3", columns, rows, note)
 
     def figure4(self) -> Table:
         """Figure 4: ranks of papers by one of the query's authors, without metadata and with it."""
@@ -280,3 +283,17 @@ class _Tables:
 
     def _measure(self, name: str, rank: Rank) -> dict[str, float]:
         return means(self._run(name, rank).hits, ("F1@20", "MRR"))
+
+
+def _of_venue(slices: Sequence[Slice]) -> list[Any]:
+    """The cells of a venue: its number of queries, and what each system has of them."""
+    return [slices[0].queries, *(part.means["F1@20"] for part in slices)]
+
+
+def _most_papers(corpus: Corpus, most: int) -> dict[str, int]:
+    """The venues of most papers, largest first, with their numbers of papers; those of equal numbers by name."""
+    column = corpus.papers.table.column("venue")
+    counted = pc.value_counts(column)
+    names, counts = counted.field("values").to_pylist(), counted.field("counts").to_pylist()
+    known = [(name, count) for name, count in zip(names, counts, strict=True) if name]
+    return dict(sorted(known, key=lambda pair: (-pair[1], pair[0]))[:most])

@@ -22,7 +22,7 @@ SELF_CITATION_DEPTHS = (1, 5, 10, 20, 50, 100)
 SIGNIFICANT = 0.05
 """p below which a difference is marked."""
 VENUES = 10
-"""How many venues the table has, those of the most queries (Citeomatic, Figure 3)."""
+"""How many venues a table has (as Citeomatic's Figure 3)."""
 
 
 class MarkedFloat(float):
