@@ -43,6 +43,13 @@ def printed(page: Path) -> str:
     return str(exhibit["command"])
 
 
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command without its folder writes into the present one."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("paper", OPTIONS)
 def test_the_command_beside_it_runs_in_its_folder_and_changes_nothing(
     capsys: pytest.CaptureFixture[str], empty_setup: Setup, paper: str
@@ -59,6 +66,7 @@ def test_the_command_beside_it_runs_in_its_folder_and_changes_nothing(
     assert {path.name: path.read_bytes() for path in setup.folder.iterdir() if path.is_file()} == before
 
 
+@pytest.mark.usefixtures("elsewhere")
 def test_the_command_of_trials_is_that_of_all_of_them(
     capsys: pytest.CaptureFixture[str], empty_setup: Setup
 ) -> None:
