@@ -35,6 +35,26 @@ def test_global_queries_are_the_papers_with_links(split_corpus):
         assert task.relevant[i].tolist() == split_corpus.cites[row].tolist()
 
 
+def test_global_queries_may_be_those_with_so_many_citations(split_corpus):
+    degrees = split_corpus.cites.degrees
+    middle, most = np.quantile(degrees[split_corpus.split == TEST], [0.5, 1]).astype(int).tolist()
+    for least in (middle + 1, most):
+        task = tasks.build(split_corpus, "global", min_citations=least)
+        rows = np.flatnonzero((split_corpus.split == TEST) & (degrees >= least))
+        assert 0 < len(rows) < len(tasks.global_(split_corpus))
+        assert task.papers.tolist() == rows.tolist()
+    assert tasks.global_(split_corpus, min_citations=1).ids == tasks.global_(split_corpus).ids
+    part = tasks.global_(split_corpus, sample=3, min_citations=middle + 1)
+    assert len(part) == 3
+    assert (degrees[part.papers] > middle).all()
+    with pytest.raises(InputError, match=f"no paper of the test split has {most + 1} links or more"):
+        tasks.global_(split_corpus, min_citations=most + 1)
+    with pytest.raises(InputError, match="0 citations: a query has at least one to find"):
+        tasks.global_(split_corpus, min_citations=0)
+    with pytest.raises(InputError, match="--min-citations: the queries of the local task are contexts"):
+        tasks.build(split_corpus, "local", min_citations=2)
+
+
 def test_a_sample_is_a_part_and_the_same_each_time(split_corpus):
     whole, part = tasks.local(split_corpus), tasks.local(split_corpus, sample=20, seed=4)
     assert len(part) == 20

@@ -17,6 +17,7 @@ from cocite.cli.options import (
     DepthOption,
     GpusOption,
     JsonOption,
+    MinCitationsOption,
     NoVerifyOption,
     OnOption,
     QueryBatchOption,
@@ -118,6 +119,7 @@ def pipeline(
     split: SplitOption = "test",
     sample: SampleOption = None,
     seed: SeedOption = 0,
+    min_citations: MinCitationsOption = None,
     stages: Annotated[
         str | None,
         typer.Option(
@@ -173,6 +175,7 @@ def pipeline(
         "split": split,
         "sample": sample or "all",
         "seed": seed,
+        "min_citations": min_citations or 1,
         "k": k,
         "candidates": candidates,
         "stages": stages or "all",
@@ -190,6 +193,7 @@ def pipeline(
             split=split,
             sample=sample,
             seed=seed,
+            min_citations=min_citations,
             stages=[name.strip() for name in stages.split(",")] if stages else None,
             metrics=_metrics(metrics),
             k=k,
@@ -220,6 +224,7 @@ def tables(
     split: SplitOption = "test",
     sample: SampleOption = None,
     seed: SeedOption = 0,
+    min_citations: MinCitationsOption = None,
     markdown: MarkdownOption = None,
     tracking: TrackingOption = Path("."),
     track: TrackOption = True,
@@ -237,6 +242,7 @@ def tables(
     opened = open_corpus(corpus, split)
     where = TrackingSettings(folder=tracking, enabled=track)
     params = {"tables": only, "split": split, "sample": sample or "all", "seed": seed}
+    params["min_citations"] = min_citations or 1
     with start_run(
         f"citeomatic-{split}",
         experiment="tables",
@@ -251,6 +257,7 @@ def tables(
             split=split,
             sample=sample,
             seed=seed,
+            min_citations=min_citations,
             bars=progress_bar,
         )
         log_report(logged, report)
@@ -275,6 +282,7 @@ def reranking(
     split: SplitOption = "test",
     sample: SampleOption = None,
     seed: SeedOption = 0,
+    min_citations: MinCitationsOption = None,
     depths: Annotated[str, typer.Option(help="Numbers of reranked candidates.")] = "10,20,50,100",
     oracle_depth: Annotated[
         int, typer.Option(min=2, max=100_000, help="Candidates of the reranking table; the paper has 2000.")
@@ -332,6 +340,7 @@ def reranking(
         "split": split,
         "sample": sample or "all",
         "seed": seed,
+        "min_citations": min_citations or 1,
         "depths": depths,
         "oracle_depth": oracle_depth,
         "settings": ", ".join(setting or ()) or "none",
@@ -348,6 +357,7 @@ def reranking(
             split=split,
             sample=sample,
             seed=seed,
+            min_citations=min_citations,
             depths=_numbers(depths, "--depths"),
             oracle_depth=oracle_depth,
             rerankers=_rerankers(reranker or []),

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cocite.cli.console import err, out, print_json, print_note, print_table, progress_bar
-from cocite.cli.options import JsonOption, SampleOption
+from cocite.cli.options import JsonOption, MinCitationsOption, SampleOption
 from cocite.cli.signals import exit_on_sigterm
 from cocite_jobs.reproduction.plan import Size
 
@@ -44,6 +44,7 @@ def reproduce(
         typer.Option(metavar="LIST", help="Seeds of the trainings, separated by commas."),
     ] = None,
     sample: SampleOption = None,
+    min_citations: MinCitationsOption = None,
     encoder: Annotated[
         list[str] | None,
         typer.Option(
@@ -94,6 +95,7 @@ def reproduce(
     setup = Setup(
         *(Corpus.open(corpus), folder, size, seed or 0, first, sample, address, progress_bar, more),
         settings=tuple(settings or ()),
+        min_citations=min_citations,
     )
     exit_on_sigterm()
     if trials is None:

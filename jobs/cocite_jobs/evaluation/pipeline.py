@@ -45,6 +45,7 @@ def evaluate_pipeline(
     split: str = "test",
     sample: int | None = None,
     seed: int = 0,
+    min_citations: int | None = None,
     stages: Sequence[str] | None = None,
     metrics: Sequence[str] | None = None,
     k: int = 2000,
@@ -68,6 +69,7 @@ def evaluate_pipeline(
         split: the queries are of its papers.
         sample: number of queries; all by default.
         seed: of the query sample.
+        min_citations: the queries of the global task cite at least so many papers of the corpus; None: one.
         stages: which of :data:`cocite.evaluation.systems.SYSTEMS`; all that the folder offers by default.
         metrics: names of the metrics; the task's own by default.
         k: depth of the rankings.
@@ -107,7 +109,7 @@ def evaluate_pipeline(
             where="--workers",
             hint="give --index and --to",
         )
-    queries = tasks.build(corpus, task, split, sample=sample, seed=seed)
+    queries = tasks.build(corpus, task, split, sample=sample, seed=seed, min_citations=min_citations)
     names = systems.select(model, stages, where="--stages")
     history = tasks.history_before(corpus, split)
     how: dict[str, Any] = {"k": k, "batch": batch, "rerank": rerank, "candidates": candidates}
@@ -116,7 +118,9 @@ def evaluate_pipeline(
             from cocite_jobs.steps.files import place_of
             from cocite_jobs.steps.ranking.rank_task import ChosenTask, ranking_in_parts
 
-            chosen = ChosenTask(place_of(corpus.path), corpus.version, task, split, sample, seed)
+            chosen = ChosenTask(
+                place_of(corpus.path), corpus.version, task, split, sample, seed, min_citations
+            )
             over = chosen, len(queries), saved, model, tuple(names)
             rank_with: RankWith = stack.enter_context(
                 ranking_in_parts(*over, beside=beside or to, workers=workers, **how)
@@ -144,6 +148,8 @@ def evaluate_pipeline(
             "candidates": candidates,
             "model": _versions(model),
         }
+        if min_citations is not None:
+            report.facts["min_citations"] = min_citations
         if left_out := exclusion_notes(model):
             report.facts["left_out"] = "; ".join(left_out)
         if folder is not None:

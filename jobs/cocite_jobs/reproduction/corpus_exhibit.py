@@ -34,6 +34,8 @@ def _options(setup: Setup) -> list[object]:
         options = ["--to", setup.folder, "--seed", setup.seed]
     if setup.sample is not None:
         options += ["--sample", setup.sample]
+    if setup.min_citations is not None:
+        options += ["--min-citations", setup.min_citations]
     for encoder in setup.encoders:
         options += ["--encoder", encoder]
     for change in setup.settings:

@@ -10,6 +10,8 @@ from cocite_jobs.reproduction.plan import Plan, Setup
 from cocite_jobs.reproduction.recipe_settings import check_settings
 
 PAPERS = ("citeomatic", "nogueira", "hatten", "mp-bert4cr")
+FEWEST_CITATIONS = "citeomatic"
+"""The paper whose queries may be those with a least number of citations."""
 COMPARE_ENCODERS = ("nogueira", "hatten", "mp-bert4cr")
 """The papers of which a table has a row for each of several encoders."""
 
@@ -34,8 +36,9 @@ def plan_of(name: str, setup: Setup) -> Plan:
     """The plan of a paper; its module, which imports torch, is imported only here.
 
     Raises:
-        InputError: no paper is called so, an encoder is named twice, or several for a paper that compares none, or a
-            setting is of no recipe that the paper trains.
+        InputError: no paper is called so, an encoder is named twice, or several for a paper that compares none, a
+            least number of citations is given for another paper than Citeomatic, or a setting is of no recipe that the
+            paper trains.
         ConfigError: a setting is not allowed in its recipe.
     """
     require_paper(name)
@@ -47,6 +50,12 @@ def plan_of(name: str, setup: Setup) -> Plan:
             f"{name} compares no encoders, and {len(setup.encoders)} are named",
             where="--encoder",
             hint=f"name one; {', '.join(COMPARE_ENCODERS[:-1])} and {COMPARE_ENCODERS[-1]} take several",
+        )
+    if setup.min_citations is not None and name != FEWEST_CITATIONS:
+        raise InputError(
+            f"{name} leaves out no query by its citations",
+            where="--min-citations",
+            hint=f"{FEWEST_CITATIONS} does",
         )
     module: Any = importlib.import_module(f"cocite_jobs.reproduction.{name.replace('-', '_')}")
     plan: Plan = module.plan(setup)

@@ -36,6 +36,7 @@ class Setup:
         sample_seed: of the query samples; None: that of the trainings.
         settings: what is changed in the recipes, see :mod:`~cocite_jobs.reproduction.recipe_settings`.
         trials: the seeds of all trials, whose folders lie beside this one; empty: it is no trial.
+        min_citations: Citeomatic's queries cite at least so many papers of the corpus; None: one.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -56,6 +57,7 @@ class Setup:
     sample_seed: int | None = None
     settings: tuple[str, ...] = ()
     trials: tuple[int, ...] = ()
+    min_citations: int | None = None
 
     @property
     def encoders(self) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ def citeomatic_tables(
     split: str = "test",
     sample: int | None = None,
     seed: int = 0,
+    min_citations: int | None = None,
     k: int = 100,
     bars: ProgressBars = no_bars,
 ) -> Report:
@@ -55,6 +56,7 @@ def citeomatic_tables(
         split: the queries are its papers.
         sample: number of queries; all by default.
         seed: of the query sample.
+        min_citations: the queries cite at least so many papers of the corpus; None: one.
         k: depth of the rankings.
         bars: of each step.
 
@@ -76,7 +78,11 @@ def citeomatic_tables(
         raise InputError(
             f"the model folder lacks {', '.join(sorted(missing))}", where=str(model), hint="train it"
         )
-    return _Tables(corpus, model, split, sample, seed, k, bars).report(only)
+    task = tasks.global_(corpus, split, sample=sample, seed=seed, min_citations=min_citations)
+    tables = _Tables(corpus, model, split, task, k, bars)
+    if min_citations is not None:
+        tables.facts["min_citations"] = min_citations
+    return tables.report(only)
 
 
 class _Tables:
@@ -87,15 +93,14 @@ class _Tables:
         corpus: Corpus,
         model: Path,
         split: str,
-        sample: int | None,
-        seed: int,
+        task: EvalTask,
         k: int,
         bars: ProgressBars,
     ) -> None:
         self.corpus, self.model, self.k, self.bars = corpus, model, k, bars
         self.variants = CiteomaticVariants(corpus, model, bars)
-        self.task: EvalTask = tasks.global_(corpus, split, sample=sample, seed=seed)
-        self.facts = {
+        self.task = task
+        self.facts: dict[str, Any] = {
             "corpus": str(corpus.path),
             "split": split,
             "queries": len(self.task),

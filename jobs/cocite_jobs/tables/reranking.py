@@ -73,6 +73,7 @@ def reranking_tables(
     split: str = "test",
     sample: int | None = None,
     seed: int = 0,
+    min_citations: int | None = None,
     depths: Sequence[int] = DEPTHS,
     oracle_depth: int = 100,
     rerankers: Mapping[str, Path] | None = None,
@@ -94,6 +95,7 @@ def reranking_tables(
         split: the queries are of its papers.
         sample: number of queries; all by default.
         seed: of the query sample.
+        min_citations: the queries of the global task cite at least so many papers of the corpus; None: one.
         depths: numbers of reranked candidates.
         oracle_depth: candidates of the reranking table (the paper's are 2,000).
         rerankers: of :data:`RERANKED`, the model folder whose cross-encoder reranks its candidates in the pipeline
@@ -151,7 +153,10 @@ def reranking_tables(
             where=str(model),
             hint="train one into it: cocite train cross-encoder-small …",
         )
-    made = _Tables(corpus, model, task, split, sample, seed, saved, bars, rerankers or {})
+    queries = tasks.build(corpus, task, split, sample=sample, seed=seed, min_citations=min_citations)
+    made = _Tables(corpus, model, queries, split, saved, bars, rerankers or {})
+    if min_citations is not None:
+        made.facts["min_citations"] = min_citations
     trainer = TrainedBaselines(tasks.history_before(corpus, "dev"), cache, settings, bar=bars)
     tables: dict[str, Callable[[], Table]] = {
         "prefetching": lambda: made.prefetching([trainer.open(name) for name in retrieving]),
@@ -176,21 +181,19 @@ class _Tables:
         self,
         corpus: Corpus,
         model: Path,
-        task: str,
+        task: EvalTask,
         split: str,
-        sample: int | None,
-        seed: int,
         saved: Path | None,
         bars: ProgressBars,
         rerankers: Mapping[str, Path],
     ) -> None:
         self.model, self.bars, self.rerankers = model, bars, rerankers
         self.available = systems.available(model)
-        self.task: EvalTask = tasks.build(corpus, task, split, sample=sample, seed=seed)
-        self.metrics = RERANKING[task]
-        self.facts = {
+        self.task = task
+        self.metrics = RERANKING[task.name]
+        self.facts: dict[str, Any] = {
             "corpus": str(corpus.path),
-            "task": task,
+            "task": task.name,
             "split": split,
             "queries": len(self.task),
             "model": str(model),

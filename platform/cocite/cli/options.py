@@ -130,6 +130,15 @@ SampleOption = Annotated[
     typer.Option(min=1, max=1_000_000_000, help="Number of queries, drawn with the seed [default: all]."),
 ]
 SeedOption = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of the query sample.")]
+MinCitationsOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=1_000_000,
+        help="Global queries are papers that cite at least so many of the corpus; Citeomatic's paper has 10 on DBLP "
+        "and PubMed [default: 1].",
+    ),
+]
 
 # -- trainings and sweeps -------------------------------------------------------------------------------------
 

@@ -79,7 +79,13 @@ class EvalTask:
 
 
 def build(
-    corpus: Corpus, task: str, split: str = "test", *, sample: int | None = None, seed: int = 0
+    corpus: Corpus,
+    task: str,
+    split: str = "test",
+    *,
+    sample: int | None = None,
+    seed: int = 0,
+    min_citations: int | None = None,
 ) -> EvalTask:
     """The task of a name.
 
@@ -89,9 +95,10 @@ def build(
         split: the papers that ask: ``train``, ``dev`` or ``test``.
         sample: number of queries to draw; all by default.
         seed: of the sample.
+        min_citations: the queries of the global task are papers that cite at least so many of the corpus; None: one.
 
     Raises:
-        InputError: there is no such task or split, or no query in it.
+        InputError: there is no such task or split, no query in it, or ``min_citations`` of the local task.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -100,8 +107,15 @@ def build(
     """
     if task not in TASKS:
         raise InputError(f"no task is called {task!r}", hint=nearest(task, TASKS))
-    make = local if task == "local" else global_
-    return make(corpus, split, sample=sample, seed=seed)
+    if task == "global":
+        return global_(corpus, split, sample=sample, seed=seed, min_citations=min_citations)
+    if min_citations is not None:
+        raise InputError(
+            "the queries of the local task are contexts, of papers with any number of citations",
+            where="--min-citations",
+            hint="--task global",
+        )
+    return local(corpus, split, sample=sample, seed=seed)
 
 
 def local(corpus: Corpus, split: str = "test", *, sample: int | None = None, seed: int = 0) -> EvalTask:
@@ -122,11 +136,27 @@ def local(corpus: Corpus, split: str = "test", *, sample: int | None = None, see
     return EvalTask("local", corpus, CorpusQueries(context_queries, corpus, chosen), relevant)
 
 
-def global_(corpus: Corpus, split: str = "test", *, sample: int | None = None, seed: int = 0) -> EvalTask:
-    """Each paper of the split that cites one of the corpus; with ``sample``, that many of them drawn with ``seed``."""
-    chosen = np.flatnonzero(split_papers(corpus, split) & (corpus.cites.degrees > 0))
+def global_(
+    corpus: Corpus,
+    split: str = "test",
+    *,
+    sample: int | None = None,
+    seed: int = 0,
+    min_citations: int | None = None,
+) -> EvalTask:
+    """Each paper of the split that cites one of the corpus; with ``sample``, that many of them drawn with ``seed``.
+
+    With ``min_citations`` each that cites at least so many; Citeomatic's are 10 on DBLP and PubMed (section 5).
+    """
+    least = 1 if min_citations is None else min_citations
+    if least < 1:
+        raise InputError(
+            f"{least} citations: a query has at least one to find", where="--min-citations", hint="1 or more"
+        )
+    chosen = np.flatnonzero(split_papers(corpus, split) & (corpus.cites.degrees >= least))
     if not len(chosen):
-        raise InputError(f"no paper of the {split} split has a link", where=str(corpus.path))
+        links = "a link" if least == 1 else f"{least} links or more"
+        raise InputError(f"no paper of the {split} split has {links}", where=str(corpus.path))
     chosen = draw_sample(chosen, sample, seed)
     owner, rows = corpus.cites.gather(chosen)
     keep = rows != chosen[owner]

@@ -11,6 +11,7 @@ from helpers.command_line import call
 from helpers.small_citeomatic import train_small_citeomatic
 from helpers.synthetic import SyntheticCorpora
 
+from cocite.corpus.records import SPLITS
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation.metrics import Metric
@@ -34,6 +35,26 @@ def model(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def rows(report: Any, table: str) -> dict[str, Any]:
     """The records of a table by their first cell."""
     return {record[next(iter(record))]: record for record in report["tables"][table]}
+
+
+def test_global_queries_may_be_those_with_so_many_citations(
+    corpus: Corpus, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    degrees = corpus.cites.degrees[corpus.split == SPLITS.index("test")]
+    common = ["--corpus", corpus.path, "--min-citations", 4, "--no-track", "--json"]
+    lines = {
+        "pipeline": ["--task", "global", "--stages", "bm25", "--k", 50],
+        "reranking": ["--task", "global", "--only", "forms", "--model", model],
+        "tables": ["--only", "4", "--model", model],
+    }
+    for command, own in lines.items():
+        code, out, err = call(capsys, "evaluate", command, *common, *own)
+        assert code == 0, err
+        facts = json.loads(out)
+        assert (facts["queries"], facts["min_citations"]) == ((degrees >= 4).sum(), 4), command
+    code, _, err = call(capsys, "evaluate", "pipeline", *common, "--task", "local")
+    assert code != 0
+    assert "--min-citations: the queries of the local task are contexts" in err
 
 
 def test_a_pipeline_is_measured_written_and_judged_alike(

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cocite.corpus.builder import build
-from cocite.corpus.records import PaperRecord
+from cocite.corpus.records import SPLITS, PaperRecord
 from cocite.corpus.store import Corpus
+from cocite.errors import InputError
 from cocite.manifests import read_manifest
+from cocite.progress_bars import Advance, no_bars
 from cocite_jobs.reproduction.citeomatic import plan
+from cocite_jobs.reproduction.papers import plan_of
 from cocite_jobs.reproduction.plan import Setup
 from cocite_jobs.reproduction.reproduce import Outcome, reproduce
 from cocite_jobs.reproduction.training_step import run_training
@@ -141,6 +146,34 @@ def test_an_nnrank_that_reads_metadata_is_compared_with_one_of_text_alone(
     ]
     again = reproduce("citeomatic", setup, only=only)
     assert (again.trained, again.made) == ([], [])
+
+
+@pytest.mark.integration
+def test_queries_may_be_those_with_so_many_citations(
+    reproduced: Callable[[str], Outcome], toy_setup: Callable[[str], Setup]
+) -> None:
+    reproduced("citeomatic")
+    corpus = toy_setup("citeomatic").corpus
+    of_split = {name: corpus.cites.degrees[corpus.split == SPLITS.index(name)] for name in ("dev", "test")}
+    many = int(np.median(of_split["test"])) + 1
+    asked: list[int | None] = []
+
+    def bars(description: str, total: int | None) -> AbstractContextManager[Advance]:
+        if description.startswith("ranking"):
+            asked.append(total)
+        return no_bars(description, total)
+
+    for least in (None, many):
+        setup = replace(toy_setup("citeomatic"), size="paper", min_citations=least, bars=bars)
+        exhibits = {each.id: each for each in plan_of("citeomatic", setup).exhibits}
+        commands = [each.command for each in exhibits.values()]
+        assert {f"--min-citations {many}" in command for command in commands} == {least is not None}
+        for name, split in (("table4", "dev"), ("table5", "test")):
+            asked.clear()
+            exhibits[name].make(setup)
+            assert {*asked} == {(of_split[split] >= (least or 1)).sum()}
+    with pytest.raises(InputError, match="--min-citations: hatten leaves out no query by its citations"):
+        plan_of("hatten", replace(toy_setup("hatten"), min_citations=4))
 
 
 def test_table_4_is_made_with_papers_of_dev_and_a_sample_may_be_named(empty_setup: Setup) -> None:

@@ -32,7 +32,7 @@ OPTIONS = {
         "more_encoders": ("another's",),
         "settings": ("cross-encoder.pairs.query_tokens=30", "cross-encoder.objective.balanced=true"),
     },
-    "citeomatic": {"settings": ("nnrank.model.hidden=[4, 4]",)},
+    "citeomatic": {"settings": ("nnrank.model.hidden=[4, 4]",), "min_citations": 2},
 }
 """Paper -> options of its reproduction."""
 

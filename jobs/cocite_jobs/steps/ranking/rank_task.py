@@ -48,6 +48,7 @@ class ChosenTask:
         split: whose papers ask.
         sample: number of queries; None: all.
         seed: of the sample.
+        min_citations: the queries of ``global`` cite at least so many papers of the corpus; None: one.
 
     Example:
         >>> ChosenTask("/data/corpus", "12ab", "global", "test").seed
@@ -60,11 +61,19 @@ class ChosenTask:
     split: str
     sample: int | None = None
     seed: int = 0
+    min_citations: int | None = None
 
     def open(self) -> EvalTask:
         """The task, as this machine sees its corpus."""
         corpus = open_seen(self.corpus, self.version)
-        return tasks.build(corpus, self.name, self.split, sample=self.sample, seed=self.seed)
+        return tasks.build(
+            corpus,
+            self.name,
+            self.split,
+            sample=self.sample,
+            seed=self.seed,
+            min_citations=self.min_citations,
+        )
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,9 @@ class HattenObjectiveSettings(Settings):
         if self.objective == "paper" and not self.mined + self.random:
             raise ValueError("mined and random are both 0: there would be no negatives")
         if self.objective == "paper" and not (self.mined or self.cited_against_random):
-            raise ValueError("mined is 0 and cited_against_random is false: cited papers would have no negatives")
+            raise ValueError(
+                "mined is 0 and cited_against_random is false: cited papers would have no negatives"
+            )
         return self
 
 

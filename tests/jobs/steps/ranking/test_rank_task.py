@@ -59,6 +59,12 @@ def work(corpus: Corpus, index: Path, model: Path, to: Path, name: str = "first"
     return RankTask(task, system, NAMES, 30, 4, Location.of(to))
 
 
+def test_a_task_asks_with_the_same_queries_on_each_machine(corpus: Corpus) -> None:
+    chosen = ChosenTask(str(corpus.path), corpus.version, "global", "test", sample=5, seed=3, min_citations=4)
+    wanted = tasks.global_(corpus, "test", sample=5, seed=3, min_citations=4)
+    assert chosen.open().ids == wanted.ids != tasks.global_(corpus, "test", sample=5, seed=3).ids
+
+
 def same(found: EvalResult, wanted: EvalResult) -> None:
     for array in ("indptr", "ranks", "rows", "citing"):
         np.testing.assert_array_equal(getattr(found.hits, array), getattr(wanted.hits, array))
