@@ -17,6 +17,13 @@ from helpers.sources import ROOT
 from benchmarks.gpu import __main__ as command
 from benchmarks.gpu import attention, bench, cross_encoder, recipes, training
 from benchmarks.gpu.bench import real_lengths
+from cocite.nn.precision import SWITCH
+
+
+@pytest.fixture
+def bf16_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a CPU without instructions for bf16 a training would compute in fp32."""
+    monkeypatch.setenv(SWITCH, "bfloat16")
 
 
 @pytest.fixture
@@ -51,6 +58,7 @@ def followed_fp32(rows: list[dict[str, Any]], but: set[str]) -> None:
             assert row["largest loss difference"] < (0.5 if "dropout" in name else 0.05), name
 
 
+@pytest.mark.usefixtures("bf16_anywhere")
 def test_training_without_deepspeed_and_a_compiler_says_what_was_not_run(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "deepspeed", None)
     monkeypatch.setenv("CXX", "no-such-compiler")
@@ -79,7 +87,7 @@ def test_a_row_that_fails_is_named_and_the_next_ones_are_measured(monkeypatch, c
 
 
 @pytest.mark.integration
-@pytest.mark.usefixtures("commands_here")
+@pytest.mark.usefixtures("commands_here", "bf16_anywhere")
 def test_the_command_runs_all_parts_tiny_on_a_cpu(tmp_path, capfd):
     path = tmp_path / "gpu.json"
     assert command.main(["--device", "cpu", "--repeats", "1", "--json", str(path)]) == 0
