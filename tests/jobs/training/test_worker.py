@@ -65,7 +65,7 @@ def test_the_model_says_that_its_time_was_over_and_that_it_was_computed_in_fp32(
     corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(SWITCH, "float32")
-    long = ("training.steps=100000", "training.checkpoint_every=100000", "training.minutes=0.01")
+    long = ("training.steps=100000", "training.checkpoint_every=100000", "training.minutes=0.03")
     job = job_of(corpus, tmp_path, "training.precision=bf16", *long)
     result = run_worker(job, World(), lambda _: None)
     assert (result["reason"], result["precision"]) == ("minutes", "fp32")
