@@ -25,13 +25,15 @@ SETTINGS = {
         "words.source=random",
         "objective.bag_epochs=0",
     ],
-    # As the recipe was when its numbers were printed: without papers of later years, and sparing the manuscript's.
+    # As the recipe was when its numbers were printed: without papers of later years, sparing the manuscript's, and with
+    # cited papers against random ones.
     "hatten-paper": [
         *FP32,
         "training.steps=4",
         "training.batch=16",
         "words.source=random",
         "objective.later=left_out",
+        "objective.cited_against_random=true",
         "objective.spare_manuscript=true",
     ],
     "masked-lm": [*FP32, "training.steps=3"],
