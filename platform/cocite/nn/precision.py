@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import time
 from functools import cache, lru_cache
-from typing import Literal
 
 import torch
 from torch.nn import functional
 
 from cocite.errors import ConfigError
+from cocite.nn.cpu_kernels import Precision, can_pack
 
-Precision = Literal["fp32", "bf16"]
 SWITCH = "COCITE_PRECISION"
 """The variable of the environment that names one precision where else the fastest would be chosen."""
 _NAMED = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -85,7 +84,7 @@ def multiplies_bf16() -> bool:
     """Whether this machine's CPU has instructions that multiply bf16."""
     capabilities = getattr(torch.cpu, "get_capabilities", None)
     if capabilities is None:  # an older torch, which tells of AVX-512 at least
-        return torch._C._has_mkldnn and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+        return can_pack(torch.bfloat16)
     return any(has for name, has in capabilities().items() if "bf16" in name)
 
 

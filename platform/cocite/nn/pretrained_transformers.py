@@ -197,6 +197,13 @@ def layer_list(backbone: nn.Module) -> nn.ModuleList:
     raise InputError(f"the layers of a {config.model_type} are not found, so none can be left out")
 
 
+def drop_pooler(backbone: Any) -> None:
+    """Take away a pooler that nothing reads: it would be saved, at random where it was not loaded, and DDP would wait
+    for its gradients."""
+    if getattr(backbone, "pooler", None) is not None:
+        backbone.pooler = None
+
+
 def keep_layers(backbone: nn.Module, layers: Layers) -> None:
     """Leave layers out of a backbone, in place.
 

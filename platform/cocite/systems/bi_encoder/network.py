@@ -52,8 +52,7 @@ class BiEncoder(nn.Module):
             limit -= backbone.config.pad_token_id + 1
         if limit is not None and max_tokens > limit:
             raise ConfigError(f"texts.max_tokens is {max_tokens}, and the encoder reads {limit} tokens")
-        if getattr(backbone, "pooler", None) is not None:
-            backbone.pooler = None  # unused: DDP would wait for its gradients
+        backbones.drop_pooler(backbone)
         self.backbone, self.tokenizer = backbone, tokenizer
         self.pooling, self.max_tokens = pooling, max_tokens
 

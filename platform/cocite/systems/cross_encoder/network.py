@@ -123,8 +123,8 @@ class CrossEncoder(nn.Module):
         config = backbone.config
         if pooled and getattr(backbone, "pooler", None) is None:
             raise InputError(f"a {config.model_type} has no pooler to read [CLS] through")
-        if not pooled and getattr(backbone, "pooler", None) is not None:
-            backbone.pooler = None  # an unused pooler would be saved, and DDP would wait for its gradients
+        if not pooled:
+            backbones.drop_pooler(backbone)
         self.backbone, self.pooled = backbone, pooled
         self.set_pairs(pairs)
         self.dropout = nn.Dropout(getattr(config, "hidden_dropout_prob", None) or 0.0)

@@ -6,6 +6,7 @@ is most of what they cost, so it reads each sentence once.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable
 
 import numpy as np
@@ -53,15 +54,13 @@ class SentenceMemory:
         if not len(sentences):
             return compute(sentences)
         keys = [sentences[i].tobytes() for i in range(len(sentences))]
-        first = {key: i for i, key in reversed(list(enumerate(keys)))}
-        unknown = sorted(i for key, i in first.items() if key not in self._kept)
-        found = self._kept
+        unknown = {key: i for i, key in enumerate(keys) if key not in self._kept}
+        new: dict[bytes, NDArray[np.float32]] = {}
         if unknown:
-            computed = compute(sentences.take(np.array(unknown)))
-            new = dict(zip((keys[i] for i in unknown), computed, strict=True))
+            computed = compute(sentences.take(np.array(list(unknown.values()))))
+            new = dict(zip(unknown, computed, strict=True))
             if computed.nbytes <= self.room:
                 self.room -= computed.nbytes
                 self._kept.update(new)
-            else:
-                found = {key: new[key] if key in new else found[key] for key in first}
+        found = ChainMap(new, self._kept)
         return np.stack([found[key] for key in keys])

@@ -175,9 +175,7 @@ def load_backbone(settings: TrunkSettings, model_folder: Path, sentence_tokens: 
     place = settings.place(model_folder)
     pretrained = backbones.load(place, with_head=False)
     backbones.keep_layers(pretrained.backbone, settings.layers)
-    if getattr(pretrained.backbone, "pooler", None) is not None:
-        # Not read. One that the encoder lacks would be saved with random weights, other ones each time.
-        pretrained.backbone.pooler = None
+    backbones.drop_pooler(pretrained.backbone)
     reads = getattr(pretrained.backbone.config, "max_position_embeddings", None)
     if reads is not None and sentence_tokens + 1 > reads:
         raise ConfigError(

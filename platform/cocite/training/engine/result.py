@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from cocite.nn.precision import Precision
+from cocite.nn.cpu_kernels import Precision
 from cocite.training.engine.schedule import rate_factor
 from cocite.training.engine.settings import ScheduleSettings
 

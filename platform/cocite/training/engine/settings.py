@@ -129,7 +129,7 @@ class TrainingSettings(Settings):
     sort_within: Total = 64
     """Examples are drawn at random, then sorted by length within so many steps, whose order is drawn again."""
     precision: Literal["fp32", "bf16"] = "fp32"
-    """Of products; on a CPU without instructions for bf16, fp32 in any case."""
+    """Of products; a CPU without instructions for bf16 computes in fp32 unless ``COCITE_PRECISION`` says otherwise."""
     tf32: bool = False
     """On a GPU, round what enters an fp32 matrix product to TF32: ten bits of mantissa, several times the speed."""
     backend: Literal["plain", "ddp", "deepspeed"] = "plain"
