@@ -85,12 +85,11 @@ place.parent.download(copy, [place.name]) if place.is_file() else place.download
 
 
 @contextmanager
-def shared_nothing(folder: Path, *, with_ray: bool = True) -> Iterator[Cluster]:
+def shared_nothing(folder: Path) -> Iterator[Cluster]:
     """Start the cluster as the page says; it ends with the block.
 
     Args:
         folder: the desk's working directory; the files of its folder ``records`` are uploaded to the bucket.
-        with_ray: whether Ray is started on the machines.
     """
     control = folder / "control"
     control.mkdir()
@@ -108,8 +107,7 @@ def shared_nothing(folder: Path, *, with_ray: bool = True) -> Iterator[Cluster]:
         log = control / "log"
         found["store"].start(f"exec {sys.executable} {s3_server.__file__} {control} > {log} 2>&1")
         head, workers = found["head"], (found["worker-1"], found["worker-2"])
-        if with_ray:
-            _start_ray(head, workers, found["desk"])
+        _start_ray(head, workers, found["desk"])
         cluster = Cluster(head, found["desk"], workers, folder, s3_server.Held(control))
         _make_bucket(cluster)
         yield cluster

@@ -25,7 +25,7 @@ CORPUS, MODEL, INDEX, VECTORS, QUERIES = (
 
 
 @contextmanager
-def machines_of(folder: Path, *, with_ray: bool) -> Iterator[Cluster]:
+def machines_of(folder: Path) -> Iterator[Cluster]:
     """Machines whose store has records and, made here, what later steps read: so every row runs by itself."""
     write_records(folder / "records", PAPERS, files=3)
     given = folder / "given"
@@ -42,7 +42,7 @@ given = Path({str(given)!r})
 files = sorted(path.relative_to(given).as_posix() for path in given.rglob("*") if path.is_file())
 Location.of("s3://bucket/given").upload(given, files)
 """
-    with shared_nothing(folder, with_ray=with_ray) as running:
+    with shared_nothing(folder) as running:
         uploaded = running.desk.run([sys.executable, "-c", program])
         assert uploaded.returncode == 0, uploaded.stderr
         for machine in running.workers:

@@ -1,6 +1,7 @@
 """The driver of each step, then a worker, is killed while it writes to the store: the step goes on, with equal output.
 
-Each output is compared with that of the same step on the same machines that nothing disturbed.
+Each output is compared with that of the same step that nothing disturbed: of one process, but for trainings of several
+workers and sweeps, whose undisturbed run is on the same cluster.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from subprocess import Popen
 from typing import Any
 
@@ -82,7 +83,8 @@ class Step:
         worker: part of the command line of the workers; empty: the driver does all.
         resume: what is added to the command after the driver was killed.
         content: what must be equal.
-        before: a command that makes what the step goes on from, in one process that nothing disturbs.
+        undisturbed: the command of one process whose output must be equal; empty: this one, on the same cluster.
+        encoder: whether the step goes on from NNSelect in the folder of its models.
         until: parts of a request to the store that is sent when what is compared is there: the driver is killed then,
             because what it does next takes long. Empty: it ends by itself.
     """
@@ -93,7 +95,8 @@ class Step:
     worker: str = ""
     resume: str = ""
     content: Callable[[Files], Any] = all_bytes
-    before: str = ""
+    undisturbed: str = ""
+    encoder: bool = False
     until: str = ""
 
 
@@ -110,7 +113,6 @@ HATTEN = (
     "train hatten objective.bag_epochs=0 objective.mined=2 objective.depth=20 training.batch=32 "
     f"training.backend=deepspeed training.zero=2 {ON_TWO}"
 )
-NNSELECT_ON_TWO = f"train nnselect training.batch=192 {ON_TWO}"
 NNRANK_ON_TWO = f"train nnrank training.batch=32 {ON_TWO}"
 SECOND = "step-00000004"
 """The checkpoint in whose writing a process is killed, so that the one before it is gone on from."""
@@ -128,7 +130,6 @@ corpus, to = Corpus.open(fetch_local({CORPUS!r})), Location.of("s3://bucket/here
 prepare_inputs(load_recipe("hatten"), corpus, to, ProgressFunctions())
 """
 """Makes the same inputs without Ray."""
-ENCODER = f"train nnselect training.steps=1 workers.count=0 --corpus {CORPUS} --to TO/model --no-track"
 EMBED = f"embed {CORPUS} --model {MODEL} --to TO/vectors"
 BUILD = f"index build {CORPUS} --to TO/index --model {MODEL} --vectors-from {VECTORS} --shards 4"
 RANK = f"rank --queries {QUERIES} --index {INDEX} --model {MODEL} --to TO/run.trec --pipeline nnselect {SMALL_PARTS}"
@@ -141,7 +142,7 @@ MINE = (
     f"candidates.index={INDEX} candidates.depth=10 candidates.dev_queries=8 candidates.dev_depth=8 training.steps=1 "
     f"training.batch=2 training.tokens=512 workers.cpus=1 --corpus {CORPUS} --to TO/model --no-track"
 )
-TUNE = f"tune run nnselect budget.trials=3 protocol.best=1 --corpus {CORPUS} --to TO/sweep --no-track"
+TUNE = f"tune run nnselect budget.trials=2 protocol.best=1 --corpus {CORPUS} --to TO/sweep --no-track"
 
 ALONE = {
     "import": Step(IMPORT, "corpus", "PUT /corpus/"),
@@ -153,26 +154,21 @@ ALONE = {
     "rank": Step(RANK, "run.trec", "PUT run.trec"),
     "evaluate": Step(EVALUATE, "report", "PUT report/", content=rankings),
 }
+
+
+def import_on_ray(held: str) -> Step:
+    """An import of which another request is held."""
+    return Step(f"{IMPORT} --on ray", "corpus", held, worker="ray::make_part", undisturbed=IMPORT)
+
+
 ON_RAY = {
-    "import": Step(f"{IMPORT} --on ray", "corpus", "PUT .corpus.parts/finished", worker="ray::make_part"),
-    "import-resolve": Step(
-        f"{IMPORT}-2 --on ray", "corpus-2", "PUT .corpus-2.parts/divided/ /resolved/", worker="ray::make_part"
-    ),
-    "import-order": Step(
-        f"{IMPORT}-3 --on ray", "corpus-3", "PUT .corpus-3.parts/divided/ /ordered/", worker="ray::make_part"
-    ),
+    "import": import_on_ray("PUT .corpus.parts/finished"),
+    "import-resolve": import_on_ray("PUT .corpus.parts/divided/ /resolved/"),
+    "import-order": import_on_ray("PUT .corpus.parts/divided/ /ordered/"),
     "train-on-two-workers": Step(
         HATTEN,
         "model",
         f"PUT .hatten.training/{SECOND}",
-        worker="RayTrainWorker",
-        resume="--resume",
-        content=weights,
-    ),
-    "mine-and-train-on-two-workers": Step(
-        NNSELECT_ON_TWO,
-        "model",
-        f"PUT .nnselect.training/{SECOND}",
         worker="RayTrainWorker",
         resume="--resume",
         content=weights,
@@ -184,32 +180,41 @@ ON_RAY = {
         worker="RayTrainWorker",
         resume="--resume",
         content=compared_weights,
-        before=ENCODER,
+        encoder=True,
     ),
     "mine": Step(
         MINE,
         "model",
         "PUT .candidates.parts/finished",
         worker="ray::make_part",
+        undisturbed=MINE,
         content=candidates,
         until="PUT candidates/manifest.json",
     ),
-    "embed": Step(f"{EMBED} --on ray", "vectors", "PUT /vectors/ .npy", worker="ray::make_part"),
+    "embed": Step(
+        f"{EMBED} --on ray", "vectors", "PUT /vectors/ .npy", worker="ray::make_part", undisturbed=EMBED
+    ),
     "index": Step(
         f"{BUILD} --on ray",
         "index",
         "PUT .index.parts finished",
         worker="ray::make_part",
+        undisturbed=BUILD,
         content=index_files,
     ),
     "rank": Step(
-        f"{RANK} --on ray --workers 2", "run.trec", "PUT .run.trec.parts/finished", worker="ray::make_part"
+        f"{RANK} --on ray --workers 2",
+        "run.trec",
+        "PUT .run.trec.parts/finished",
+        worker="ray::make_part",
+        undisturbed=RANK,
     ),
     "evaluate": Step(
         f"{EVALUATE} --on ray --workers 2",
         "report",
         "PUT .report.parts finished",
         worker="ray::make_part",
+        undisturbed=EVALUATE,
         content=rankings,
     ),
     "tune": Step(TUNE, "sweep", "PUT trials/0001/", worker="ImplicitFunc", resume="--resume", content=trials),
@@ -217,25 +222,30 @@ ON_RAY = {
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with machines_of(tmp_path_factory.mktemp("alone"), with_ray=False) as running:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with machines_of(tmp_path_factory.mktemp("cluster")) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with machines_of(tmp_path_factory.mktemp("cluster"), with_ray=True) as running:
-        yield running
+def undisturbed() -> dict[str, Any]:
+    """What commands of one process have written, by the command: steps alone and on Ray are compared with it."""
+    return {}
 
 
 @pytest.mark.parametrize("name", ALONE)
-def test_a_killed_process_goes_on_on_another_machine(alone: Cluster, name: str) -> None:
-    check_kills(alone, ALONE[name], "")
+def test_a_killed_process_goes_on_on_another_machine(
+    cluster: Cluster, undisturbed: dict[str, Any], name: str
+) -> None:
+    step = ALONE[name]
+    check_kills(cluster, replace(step, undisturbed=step.command), "", undisturbed)
 
 
 @pytest.mark.parametrize("name", ON_RAY)
-def test_a_killed_worker_and_a_killed_driver_change_nothing(cluster: Cluster, name: str) -> None:
-    check_kills(cluster, ON_RAY[name], f"--address {cluster.head.address}:6390")
+def test_a_killed_worker_and_a_killed_driver_change_nothing(
+    cluster: Cluster, undisturbed: dict[str, Any], name: str
+) -> None:
+    check_kills(cluster, ON_RAY[name], f"--address {cluster.head.address}:6390", undisturbed)
 
 
 def on_the_head(cluster: Cluster, command: str) -> str:
@@ -311,10 +321,25 @@ def test_a_folder_that_the_driver_alone_sees_is_refused(cluster: Cluster) -> Non
     )
 
 
-def check_kills(cluster: Cluster, step: Step, address: str) -> None:
-    """Run a step undisturbed; then kill its driver, and a worker of the next driver, which runs elsewhere.
+def put_encoder(cluster: Cluster, folder: str) -> None:
+    """Copy the NNSelect that the store has into a folder of models."""
+    program = f"""
+import tempfile
+from pathlib import Path
+from cocite_jobs.storage.location import Location
+with tempfile.TemporaryDirectory() as copy:
+    found = Path(copy, "nnselect")
+    Location.of("{MODEL}/nnselect").get(found)
+    Location.of("s3://bucket/{folder}/nnselect").put(found)
+"""
+    done = cluster.desk.run([sys.executable, "-c", program])
+    assert done.returncode == 0, done.stderr
 
-    In this order both have to be recovered from before the step can end, and it is run twice and not three times.
+
+def check_kills(cluster: Cluster, step: Step, address: str, undisturbed: dict[str, Any]) -> None:
+    """Kill a step's driver, then a worker of the next driver, which runs elsewhere; compare with a step undisturbed.
+
+    In this order both have to be recovered from before the step can end, and it is run once and not twice.
     """
     here, other = cluster.workers  # the driver runs where workers run, too
     attempt = unused_name()
@@ -338,24 +363,29 @@ def check_kills(cluster: Cluster, step: Step, address: str) -> None:
         _, err = running.communicate(timeout=STEP_S)
         assert running.returncode == (-signal.SIGKILL if step.until else 0), f"{to}: {err}"
 
-    for to in ("first", "second") if step.before else ():
-        made = here.run(command(to, step.before), timeout=STEP_S)
-        assert made.returncode == 0, made.stderr
-    finish(here, here.start(f"{command('first')} {address}"), "first")
-    expected = content("first")
-    assert expected
+    def expected() -> Any:
+        whole = command("whole", step.undisturbed) if step.undisturbed else f"{command('whole')} {address}"
+        finish(here, here.start(whole), "whole")
+        return content("whole")
 
-    running = here.start(f"{command('second')} {address}")
-    with cluster.held.request(f"{step.held} {attempt}/second/") as wait:
+    if step.encoder:
+        for to in ("whole", "killed"):
+            put_encoder(cluster, f"{attempt}/{to}/model")
+    running = here.start(f"{command('killed')} {address}")
+    with cluster.held.request(f"{step.held} {attempt}/killed/") as wait:
         wait()
         assert killed(driver) > 0
         running.communicate(timeout=STEP_S)
     if step.worker:
         wait_for(lambda: not killed(step.worker, 0))  # Ray ends those of the dead driver
-    running = other.start(f"{command('second')} {address} {step.resume}")
+    running = other.start(f"{command('killed')} {address} {step.resume}")
     if step.worker:
-        with cluster.held.request(f"{step.held} {attempt}/second/") as wait:
+        with cluster.held.request(f"{step.held} {attempt}/killed/") as wait:
             wait()
             assert killed(step.worker) > 0
-    finish(other, running, "second")
-    assert content("second") == expected
+    finish(other, running, "killed")
+    whole = step.undisturbed or step.command
+    if whole not in undisturbed:
+        undisturbed[whole] = expected()
+    assert undisturbed[whole]
+    assert content("killed") == undisturbed[whole]

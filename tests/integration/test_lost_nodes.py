@@ -28,7 +28,7 @@ HATTEN = (
 
 @pytest.fixture
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with machines_of(tmp_path_factory.mktemp("lost"), with_ray=True) as running:
+    with machines_of(tmp_path_factory.mktemp("lost")) as running:
         running.head.environment["RAY_AUTH_MODE"] = "token"
         yield running
 
