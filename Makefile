@@ -14,6 +14,8 @@ TESTS  ?=
 WORKERS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -lt 8 ] && echo $$((n + 1)) || echo 8)
 # make test WORKERS=1: how many processes run the tests; by default one more than cores, for a third of a test's time is
 # waiting for Ray's processes to start and to end
+THOROUGH ?=
+# make test THOROUGH=1: also the tests that are marked thorough
 BENCHMARKS ?= $(foreach script,$(wildcard benchmarks/*.py),\
 	$(if $(filter undefined,$(origin ARGS_$(basename $(notdir $(script))))),,$(script)))
 # make bench BENCHMARKS=benchmarks/scale.py: only these; by default those with a line ARGS_… below
@@ -68,8 +70,8 @@ $(BENCH): $(STAMP)
 demo: $(STAMP) ## corpus, training, index, evaluation, endpoint, page (CORPUS=dir, ONCE=1, PORT=n)
 	$(BIN)/cocite demo $(if $(CORPUS),--corpus '$(CORPUS)') $(if $(ONCE),--once) --port $(PORT)
 
-test: check ## every check and every test
-	$(BIN)/python -m pytest $(PARALLEL) --durations=20
+test: check ## every check and every test (THOROUGH=1: also those that repeat others with further steps and settings)
+	$(if $(THOROUGH),COCITE_THOROUGH=1 )$(BIN)/python -m pytest $(PARALLEL) --durations=20
 
 test-quick: $(STAMP) ## tests that start no Ray, Serve, MLflow or browser (TESTS=path for some of them)
 	$(BIN)/python -m pytest -m 'not integration' $(PARALLEL) $(TESTS)

@@ -70,12 +70,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> FilesInOr
     return FilesInOrder(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with the slowest files, and skip what needs the ACL corpus where ``COCITE_ACL`` names no folder.
+
+    What is marked ``thorough`` is left out where ``COCITE_THOROUGH`` is not set.
 
     A failed test of real processes is run once more, and the summary names it: of some hundred that start Ray, Serve
     or a browser on a busy machine, one is now and then later than it waits for.
     """
+    if not os.environ.get("COCITE_THOROUGH"):
+        config.hook.pytest_deselected(items=[item for item in items if "thorough" in item.keywords])
+        items[:] = [item for item in items if "thorough" not in item.keywords]
     items[:] = slowest_first(items, ROOT / "tests")
     for item in items:
         if "integration" in item.keywords:

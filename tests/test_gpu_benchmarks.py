@@ -87,6 +87,7 @@ def test_a_row_that_fails_is_named_and_the_next_ones_are_measured(monkeypatch, c
 
 
 @pytest.mark.integration
+@pytest.mark.thorough
 @pytest.mark.usefixtures("commands_here", "bf16_anywhere")
 def test_the_command_runs_all_parts_tiny_on_a_cpu(tmp_path, capfd):
     path = tmp_path / "gpu.json"

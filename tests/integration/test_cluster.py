@@ -21,8 +21,10 @@ from cocite.manifests import MANIFEST, read_manifest
 pytestmark = pytest.mark.integration
 PAPERS = 160
 SHORTER = {
+    "submit index": "--workers 2",
+    "submit rank": "--workers 2",
     "train cross-encoder-small": "layers=1 candidates.depth=10 candidates.dev_queries=8 candidates.dev_depth=8 "
-    "training.steps=1 training.batch=2 training.tokens=512 workers.cpus=1"
+    "training.steps=1 training.batch=2 training.tokens=512 workers.cpus=1",
 }
 """Settings that are added to a command of the page, which would take two cores an hour."""
 HUB = "~/.cache/huggingface/hub/models--sentence-transformers--all-MiniLM-L6-v2"

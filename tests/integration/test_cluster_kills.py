@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from subprocess import Popen
 from typing import Any
@@ -221,6 +221,16 @@ ON_RAY = {
 }
 
 
+ALONE_ALWAYS = ("import", "index")
+ON_RAY_ALWAYS = ("import-resolve", "train-on-two-workers", "mine", "rank")
+"""The others die in the thorough tests alone; on one machine, workers of each of these steps die in its own tests."""
+
+
+def chosen(steps: Iterable[str], always: Collection[str]) -> list[Any]:
+    """The names of steps, of which some are of the thorough tests."""
+    return [name if name in always else pytest.param(name, marks=pytest.mark.thorough) for name in steps]
+
+
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with machines_of(tmp_path_factory.mktemp("cluster")) as running:
@@ -233,7 +243,7 @@ def undisturbed() -> dict[str, Any]:
     return {}
 
 
-@pytest.mark.parametrize("name", ALONE)
+@pytest.mark.parametrize("name", chosen(ALONE, ALONE_ALWAYS))
 def test_a_killed_process_goes_on_on_another_machine(
     cluster: Cluster, undisturbed: dict[str, Any], name: str
 ) -> None:
@@ -241,7 +251,7 @@ def test_a_killed_process_goes_on_on_another_machine(
     check_kills(cluster, replace(step, undisturbed=step.command), "", undisturbed)
 
 
-@pytest.mark.parametrize("name", ON_RAY)
+@pytest.mark.parametrize("name", chosen(ON_RAY, ON_RAY_ALWAYS))
 def test_a_killed_worker_and_a_killed_driver_change_nothing(
     cluster: Cluster, undisturbed: dict[str, Any], name: str
 ) -> None:
@@ -387,5 +397,4 @@ def check_kills(cluster: Cluster, step: Step, address: str, undisturbed: dict[st
     whole = step.undisturbed or step.command
     if whole not in undisturbed:
         undisturbed[whole] = expected()
-    assert undisturbed[whole]
-    assert content("killed") == undisturbed[whole]
+    assert content("killed") == undisturbed[whole] != {}

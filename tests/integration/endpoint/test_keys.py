@@ -31,7 +31,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def test_every_answer_is_one_that_is_documented(kind: str, served: Served, tmp_path: Path) -> None:
     running, headers = served
     header = headers[kind]
-    options = ("--phases", "examples,fuzzing", "--max-examples", "3")
+    options = ["--phases", "examples,fuzzing", "--max-examples", "3"]
+    if kind != "admin":  # each draft that is read is read by a process of its own, whoever asks
+        options += ["--exclude-path", "/v1/draft", "--exclude-path", "/v1/draft/finished"]
     require_documented_answers(running.url, tmp_path, *options, *(("--header", header) if header else ()))
     name, _, value = (header or "Accept: */*").partition(": ")
     path = "/v1/keys" if kind == "reader" else "/v1/version"

@@ -46,6 +46,7 @@ from cocite_jobs.training.train import open_session
 from cocite_jobs.training.types import LaunchOptions
 
 pytestmark = pytest.mark.usefixtures("bag_kind")
+DEEPSPEED = [*TWO_WORKERS, "training.backend=deepspeed"]
 
 
 @pytest.mark.integration
@@ -55,9 +56,10 @@ pytestmark = pytest.mark.usefixtures("bag_kind")
     [
         ["workers.count=1"],
         TWO_WORKERS,
-        [*TWO_WORKERS, "training.backend=deepspeed", "training.zero=1"],
-        [*TWO_WORKERS, "training.backend=deepspeed", "training.zero=2"],
-        [*TWO_WORKERS, "training.backend=deepspeed", "training.zero=3"],
+        # The two between are checked without Ray, in tests/integration/test_engine_processes.py.
+        pytest.param([*DEEPSPEED, "training.zero=1"], marks=pytest.mark.thorough),
+        pytest.param([*DEEPSPEED, "training.zero=2"], marks=pytest.mark.thorough),
+        [*DEEPSPEED, "training.zero=3"],
     ],
     ids=["one", "ddp", "zero1", "zero2", "zero3"],
 )
