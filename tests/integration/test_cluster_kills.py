@@ -84,7 +84,7 @@ class Step:
         resume: what is added to the command after the driver was killed.
         content: what must be equal.
         undisturbed: the command of one process whose output must be equal; empty: this one, on the same cluster.
-        encoder: whether the step goes on from NNSelect in the folder of its models.
+        before: a command that makes what the step goes on from, in one process that nothing disturbs.
         until: parts of a request to the store that is sent when what is compared is there: the driver is killed then,
             because what it does next takes long. Empty: it ends by itself.
     """
@@ -96,7 +96,7 @@ class Step:
     resume: str = ""
     content: Callable[[Files], Any] = all_bytes
     undisturbed: str = ""
-    encoder: bool = False
+    before: str = ""
     until: str = ""
 
 
@@ -130,6 +130,7 @@ corpus, to = Corpus.open(fetch_local({CORPUS!r})), Location.of("s3://bucket/here
 prepare_inputs(load_recipe("hatten"), corpus, to, ProgressFunctions())
 """
 """Makes the same inputs without Ray."""
+ENCODER = f"train nnselect training.steps=1 workers.count=0 --corpus {CORPUS} --to TO/model --no-track"
 EMBED = f"embed {CORPUS} --model {MODEL} --to TO/vectors"
 BUILD = f"index build {CORPUS} --to TO/index --model {MODEL} --vectors-from {VECTORS} --shards 4"
 RANK = f"rank --queries {QUERIES} --index {INDEX} --model {MODEL} --to TO/run.trec --pipeline nnselect {SMALL_PARTS}"
@@ -180,7 +181,7 @@ ON_RAY = {
         worker="RayTrainWorker",
         resume="--resume",
         content=compared_weights,
-        encoder=True,
+        before=ENCODER,
     ),
     "mine": Step(
         MINE,
@@ -331,21 +332,6 @@ def test_a_folder_that_the_driver_alone_sees_is_refused(cluster: Cluster) -> Non
     )
 
 
-def put_encoder(cluster: Cluster, folder: str) -> None:
-    """Copy the NNSelect that the store has into a folder of models."""
-    program = f"""
-import tempfile
-from pathlib import Path
-from cocite_jobs.storage.location import Location
-with tempfile.TemporaryDirectory() as copy:
-    found = Path(copy, "nnselect")
-    Location.of("{MODEL}/nnselect").get(found)
-    Location.of("s3://bucket/{folder}/nnselect").put(found)
-"""
-    done = cluster.desk.run([sys.executable, "-c", program])
-    assert done.returncode == 0, done.stderr
-
-
 def check_kills(cluster: Cluster, step: Step, address: str, undisturbed: dict[str, Any]) -> None:
     """Kill a step's driver, then a worker of the next driver, which runs elsewhere; compare with a step undisturbed.
 
@@ -378,9 +364,9 @@ def check_kills(cluster: Cluster, step: Step, address: str, undisturbed: dict[st
         finish(here, here.start(whole), "whole")
         return content("whole")
 
-    if step.encoder:
-        for to in ("whole", "killed"):
-            put_encoder(cluster, f"{attempt}/{to}/model")
+    for to in ("whole", "killed") if step.before else ():
+        made = here.run(command(to, step.before), timeout=STEP_S)
+        assert made.returncode == 0, made.stderr
     running = here.start(f"{command('killed')} {address}")
     with cluster.held.request(f"{step.held} {attempt}/killed/") as wait:
         wait()
