@@ -20,7 +20,7 @@ SLOWEST: tuple[str, ...] = (
     "integration/test_engine_processes.py",
     "integration/endpoint",
     "integration/page",
-    "integration/test_serve_shards.py",
+    "integration",
     "jobs/retrieval/test_ray_shards.py",
     "jobs/steps/indexing/test_build_index.py",
     "jobs/steps/embedding/test_embed.py",

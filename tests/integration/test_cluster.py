@@ -52,6 +52,7 @@ def test_every_command_of_the_page_says_who_types_it() -> None:
     assert blocks("") == []
 
 
+@pytest.mark.thorough
 def test_the_machines_share_no_file(cluster: Cluster) -> None:
     everyone = (cluster.head, *cluster.workers, cluster.desk)
     for machine in everyone:
@@ -61,6 +62,7 @@ def test_the_machines_share_no_file(cluster: Cluster) -> None:
         assert "Read-only file system" in code.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("line", typed_by("desk"), ids=lambda line: "-".join(line.split()[2:5]))
 def test_a_command_of_the_page(cluster: Cluster, line: str) -> None:
     words = line + "".join(f" {settings}" for command, settings in SHORTER.items() if command in line)
@@ -75,6 +77,7 @@ def test_a_command_of_the_page(cluster: Cluster, line: str) -> None:
         assert re.search(r"Job on-gpus", done.stderr)
 
 
+@pytest.mark.thorough
 def test_what_the_commands_left(cluster: Cluster) -> None:
     """Both workers took part, and every artifact is whole."""
     copy = cluster.shared / "copy"

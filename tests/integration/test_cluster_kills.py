@@ -222,8 +222,8 @@ ON_RAY = {
 }
 
 
-ALONE_ALWAYS = ("import", "index")
-ON_RAY_ALWAYS = ("import-resolve", "train-on-two-workers", "mine", "rank")
+ALONE_ALWAYS = ("import",)
+ON_RAY_ALWAYS = ("import-resolve", "train-on-two-workers", "rank")
 """The others die in the thorough tests alone; on one machine, workers of each of these steps die in its own tests."""
 
 

@@ -211,6 +211,7 @@ def test_an_unknown_job_is_told(cluster: Head) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.thorough
 def test_a_sweep_file_travels_and_its_trials_run_on_the_cluster(
     cluster: Head, corpus: Corpus, tmp_path: Path
 ) -> None:

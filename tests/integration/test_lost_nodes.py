@@ -16,7 +16,7 @@ from helpers.machines import Machine
 from helpers.shared_nothing import Cluster, start_worker
 from helpers.stocked_cluster import CORPUS, INDEX, MODEL, QUERIES, machines_of
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.thorough]
 STEP_S = 600
 EMBED = f"embed {CORPUS} --model {MODEL} --on ray"
 RANK = f"rank --queries {QUERIES} --index {INDEX} --pipeline bm25 --to s3://bucket/late/run.trec"

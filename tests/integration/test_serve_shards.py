@@ -142,6 +142,7 @@ def test_a_stopped_shard_is_noticed_and_replaced(running: Running, client: httpx
         os.kill(stopped, signal.SIGCONT)
 
 
+@pytest.mark.thorough
 def test_another_version_of_fewer_shards_is_switched_to_without_losing_a_request(
     running: Running, client: httpx.Client, tmp_path: Path
 ) -> None:

@@ -199,7 +199,7 @@ MANY = " ".join(
 )
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.thorough)])
 def test_suggestions_are_read_and_touched_by_all(
     visit: Callable[..., Any], suggesting: Running, theme: str
 ) -> None:

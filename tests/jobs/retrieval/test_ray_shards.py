@@ -174,6 +174,7 @@ def test_an_index_without_shards_is_refused(corpus: Corpus, tmp_path: Path) -> N
         pass
 
 
+@pytest.mark.thorough
 def test_rank_and_evaluate_on_ray_write_the_runs_that_one_process_writes(
     synthetic: SyntheticCorpora, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -151,6 +151,7 @@ def test_more_gpus_than_there_are_are_refused_at_once(corpus: Corpus, tmp_path: 
 
 
 @pytest.mark.integration
+@pytest.mark.thorough
 def test_a_killed_driver_is_resumed_in_the_same_mlflow_run(
     corpus: Corpus, reference: tuple[dict[int, float], Any], tmp_path: Path
 ) -> None:

@@ -111,6 +111,7 @@ def test_a_model_that_cannot_be_compared_leaves_the_alias_where_it_is(corpus: Co
 
 
 @pytest.mark.integration
+@pytest.mark.thorough
 def test_a_worker_makes_the_golden_queries_of_a_new_champion(tmp_path: Path) -> None:
     corpus, index = build_starter(tmp_path / "corpus"), tmp_path / "index"
     IndexSnapshot.create(corpus, index)

@@ -143,6 +143,7 @@ def test_a_sweep_continues_after_driver_and_ray_were_killed(small: Corpus, empty
     assert {run.info.status for run in runs.values()} == {"FINISHED"}
 
 
+@pytest.mark.thorough
 def test_a_trial_may_be_a_training_of_several_workers(small: Corpus, empty: Path) -> None:
     import ray
 

@@ -227,6 +227,7 @@ def test_on_ray_with_a_killed_driver_and_a_killed_worker(
 
 
 @pytest.mark.integration
+@pytest.mark.thorough
 def test_on_ray_in_a_store_with_killed_workers(
     tmp_path: Path, folder_in: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

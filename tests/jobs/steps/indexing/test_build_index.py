@@ -235,6 +235,7 @@ def test_on_ray_with_a_killed_driver_and_killed_workers(
 
 
 @pytest.mark.integration
+@pytest.mark.thorough
 def test_workers_of_ray_share_a_store_and_no_folder(corpus: Corpus, model: Path, tmp_path: Path) -> None:
     """The scheme makes a remote file system of this machine's files, which other processes see, too."""
     store = f"local://{tmp_path}/store"
