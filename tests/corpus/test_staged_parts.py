@@ -56,7 +56,7 @@ def both(tmp_path: Path, source: Path, size: int, **options: Any) -> list[dict[s
     return [one, many]
 
 
-@settings(max_examples=40)
+@settings(max_examples=60)
 @given(
     st.lists(LINES, min_size=1, max_size=25),
     st.sampled_from([1, 60, 150, 400]),

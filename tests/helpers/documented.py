@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+_DRAFT_PATHS = ("/v1/draft", "/v1/draft/finished")
+DRAFTS = tuple(f"--include-path={path}" for path in _DRAFT_PATHS)
+"""Asks only what reads a draft, for which the endpoint starts a process each time."""
+WITHOUT_DRAFTS = tuple(f"--exclude-path={path}" for path in _DRAFT_PATHS)
 CONFIG = Path(__file__).resolve().parents[2] / "schemathesis.toml"
 
 

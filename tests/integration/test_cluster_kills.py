@@ -12,7 +12,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from subprocess import Popen
 from typing import Any
 
@@ -113,6 +113,7 @@ HATTEN = (
     "train hatten objective.bag_epochs=0 objective.mined=2 objective.depth=20 training.batch=32 "
     f"training.backend=deepspeed training.zero=2 {ON_TWO}"
 )
+NNSELECT_ON_TWO = f"train nnselect training.batch=192 {ON_TWO}"
 NNRANK_ON_TWO = f"train nnrank training.batch=32 {ON_TWO}"
 SECOND = "step-00000004"
 """The checkpoint in whose writing a process is killed, so that the one before it is gone on from."""
@@ -143,7 +144,9 @@ MINE = (
     f"candidates.index={INDEX} candidates.depth=10 candidates.dev_queries=8 candidates.dev_depth=8 training.steps=1 "
     f"training.batch=2 training.tokens=512 workers.cpus=1 --corpus {CORPUS} --to TO/model --no-track"
 )
-TUNE = f"tune run nnselect budget.trials=2 protocol.best=1 --corpus {CORPUS} --to TO/sweep --no-track"
+TUNE = f"tune run nnselect budget.trials=3 protocol.best=1 --corpus {CORPUS} --to TO/sweep --no-track"
+
+ON_TWO_WORKERS = "--on ray --workers 2"
 
 ALONE = {
     "import": Step(IMPORT, "corpus", "PUT /corpus/"),
@@ -157,19 +160,35 @@ ALONE = {
 }
 
 
-def import_on_ray(held: str) -> Step:
-    """An import of which another request is held."""
-    return Step(f"{IMPORT} --on ray", "corpus", held, worker="ray::make_part", undisturbed=IMPORT)
+def parts(
+    command: str,
+    output: str,
+    held: str,
+    options: str = "--on ray",
+    content: Callable[[Files], Any] = all_bytes,
+) -> Step:
+    """A step whose parts are made by workers of Ray, and whose output is that of one process."""
+    return Step(
+        f"{command} {options}", output, held, worker="ray::make_part", content=content, undisturbed=command
+    )
 
 
 ON_RAY = {
-    "import": import_on_ray("PUT .corpus.parts/finished"),
-    "import-resolve": import_on_ray("PUT .corpus.parts/divided/ /resolved/"),
-    "import-order": import_on_ray("PUT .corpus.parts/divided/ /ordered/"),
+    "import": parts(IMPORT, "corpus", "PUT .corpus.parts/finished"),
+    "import-resolve": parts(IMPORT, "corpus", "PUT .corpus.parts/divided/ /resolved/"),
+    "import-order": parts(IMPORT, "corpus", "PUT .corpus.parts/divided/ /ordered/"),
     "train-on-two-workers": Step(
         HATTEN,
         "model",
         f"PUT .hatten.training/{SECOND}",
+        worker="RayTrainWorker",
+        resume="--resume",
+        content=weights,
+    ),
+    "mine-and-train-on-two-workers": Step(
+        NNSELECT_ON_TWO,
+        "model",
+        f"PUT .nnselect.training/{SECOND}",
         worker="RayTrainWorker",
         resume="--resume",
         content=weights,
@@ -192,39 +211,17 @@ ON_RAY = {
         content=candidates,
         until="PUT candidates/manifest.json",
     ),
-    "embed": Step(
-        f"{EMBED} --on ray", "vectors", "PUT /vectors/ .npy", worker="ray::make_part", undisturbed=EMBED
-    ),
-    "index": Step(
-        f"{BUILD} --on ray",
-        "index",
-        "PUT .index.parts finished",
-        worker="ray::make_part",
-        undisturbed=BUILD,
-        content=index_files,
-    ),
-    "rank": Step(
-        f"{RANK} --on ray --workers 2",
-        "run.trec",
-        "PUT .run.trec.parts/finished",
-        worker="ray::make_part",
-        undisturbed=RANK,
-    ),
-    "evaluate": Step(
-        f"{EVALUATE} --on ray --workers 2",
-        "report",
-        "PUT .report.parts finished",
-        worker="ray::make_part",
-        undisturbed=EVALUATE,
-        content=rankings,
-    ),
+    "embed": parts(EMBED, "vectors", "PUT /vectors/ .npy"),
+    "index": parts(BUILD, "index", "PUT .index.parts finished", content=index_files),
+    "rank": parts(RANK, "run.trec", "PUT .run.trec.parts/finished", ON_TWO_WORKERS),
+    "evaluate": parts(EVALUATE, "report", "PUT .report.parts finished", ON_TWO_WORKERS, rankings),
     "tune": Step(TUNE, "sweep", "PUT trials/0001/", worker="ImplicitFunc", resume="--resume", content=trials),
 }
 
 
 ALONE_ALWAYS = ("import",)
 ON_RAY_ALWAYS = ("import-resolve", "train-on-two-workers", "rank")
-"""The others die in the thorough tests alone; on one machine, workers of each of these steps die in its own tests."""
+"""The others are killed in the thorough tests alone: on one machine, each kind of step is killed in its own tests."""
 
 
 def chosen(steps: Iterable[str], always: Collection[str]) -> list[Any]:
@@ -248,8 +245,7 @@ def undisturbed() -> dict[str, Any]:
 def test_a_killed_process_goes_on_on_another_machine(
     cluster: Cluster, undisturbed: dict[str, Any], name: str
 ) -> None:
-    step = ALONE[name]
-    check_kills(cluster, replace(step, undisturbed=step.command), "", undisturbed)
+    check_kills(cluster, ALONE[name], "", undisturbed)
 
 
 @pytest.mark.parametrize("name", chosen(ON_RAY, ON_RAY_ALWAYS))
@@ -359,11 +355,6 @@ def check_kills(cluster: Cluster, step: Step, address: str, undisturbed: dict[st
         _, err = running.communicate(timeout=STEP_S)
         assert running.returncode == (-signal.SIGKILL if step.until else 0), f"{to}: {err}"
 
-    def expected() -> Any:
-        whole = command("whole", step.undisturbed) if step.undisturbed else f"{command('whole')} {address}"
-        finish(here, here.start(whole), "whole")
-        return content("whole")
-
     for to in ("whole", "killed") if step.before else ():
         made = here.run(command(to, step.before), timeout=STEP_S)
         assert made.returncode == 0, made.stderr
@@ -382,5 +373,7 @@ def check_kills(cluster: Cluster, step: Step, address: str, undisturbed: dict[st
     finish(other, running, "killed")
     whole = step.undisturbed or step.command
     if whole not in undisturbed:
-        undisturbed[whole] = expected()
-    assert content("killed") == undisturbed[whole] != {}
+        finish(here, here.start(f"{command('whole', whole)} {'' if step.undisturbed else address}"), "whole")
+        undisturbed[whole] = content("whole")
+    assert undisturbed[whole]
+    assert content("killed") == undisturbed[whole]

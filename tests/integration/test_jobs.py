@@ -235,3 +235,8 @@ def test_a_sweep_file_travels_and_its_trials_run_on_the_cluster(
     trials = json.loads((tmp_path / "sweep" / "trials.json").read_text())["trials"]
     assert [trial["state"] for trial in trials] == ["finished", "finished"]
     assert verify(tmp_path / "sweep" / "best" / "nnselect")
+    again = cluster.cocite(
+        "job", "submit", "tune", tmp_path / "ours.yaml", "budget.trials=3", *places, "--resume", "--json"
+    )
+    assert again.returncode == 0, again.stderr
+    assert json.loads((tmp_path / "sweep" / "trials.json").read_text())["trials"][:2] == trials

@@ -14,7 +14,7 @@ import httpx
 import numpy as np
 import pytest
 from haystack import Document
-from helpers.documented import require_documented_answers
+from helpers.documented import DRAFTS, WITHOUT_DRAFTS, require_documented_answers
 from helpers.endpoint import Running, serving
 from helpers.served_texts import texts_folders
 from helpers.sources import ROOT
@@ -171,11 +171,16 @@ def test_a_client_that_leaves_a_batch_keeps_nobody_waiting(client: httpx.Client)
     assert small.status_code == 200
 
 
-def test_every_answer_is_one_that_is_documented(endpoint: Running, tmp_path: Path) -> None:
-    """Every value that the document names is tried, but in a draft: each is read by a process of its own, so 600
-    take minutes; `benchmarks/serve_cases.py` tries them, too."""
-    generated, drafts = ("--max-examples", "8", "--phases"), ("/v1/draft", "/v1/draft/finished")
-    others = [option for path in drafts for option in ("--exclude-path", path)]
-    require_documented_answers(endpoint.url, tmp_path, *generated, "examples,coverage,fuzzing", *others)
-    these = [option for path in drafts for option in ("--include-path", path)]
-    require_documented_answers(endpoint.url, tmp_path, *generated, "examples,fuzzing", *these)
+@pytest.mark.parametrize(
+    ("phases", "which"),
+    [
+        ("examples,coverage,fuzzing", WITHOUT_DRAFTS),
+        ("examples,fuzzing", DRAFTS),
+        pytest.param("coverage", DRAFTS, marks=pytest.mark.thorough),
+    ],
+    ids=["without-drafts", "drafts", "every-value-of-drafts"],
+)
+def test_every_answer_is_one_that_is_documented(
+    endpoint: Running, tmp_path: Path, phases: str, which: tuple[str, ...]
+) -> None:
+    require_documented_answers(endpoint.url, tmp_path, "--phases", phases, "--max-examples", "8", *which)

@@ -13,7 +13,15 @@ pytestmark = pytest.mark.integration
 expect = pytest.importorskip("playwright.sync_api").expect
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
+@pytest.mark.parametrize(
+    ("theme", "width"),
+    [
+        ("light", 1280),
+        ("dark", 390),
+        pytest.param("light", 390, marks=pytest.mark.thorough),
+        pytest.param("dark", 1280, marks=pytest.mark.thorough),
+    ],
+)
 def test_axe_finds_nothing(page: Any, theme: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
