@@ -74,3 +74,23 @@ def test_a_temporary_that_was_swept_away_before_it_was_locked_is_made_again(
     with temporary_beside(tmp_path / "store", folder=True) as path:
         assert path.is_dir()
     assert len(calls) == 2
+
+
+def test_ctrl_c_while_something_stale_is_removed_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``shutil.rmtree`` that is interrupted after it closed a folder closes it again: a bad file descriptor."""
+    (tmp_path / ".store.0123abcd.tmp" / "below").mkdir(parents=True)
+    real, closed = os.close, []
+
+    def close(descriptor: int) -> None:
+        real(descriptor)
+        closed.append(descriptor)
+        if len(closed) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "close", close)
+    with pytest.raises(KeyboardInterrupt, match=r"^$"):
+        remove_stale(tmp_path / "store")
+    remove_stale(tmp_path / "store")
+    assert not list(tmp_path.iterdir())

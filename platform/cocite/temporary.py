@@ -85,6 +85,13 @@ def _make_locked(path: Path, folder: bool) -> int:
 
 def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
+        try:
+            shutil.rmtree(path, ignore_errors=True)
+        except OSError as error:
+            # Ctrl-C in the moment after it closed a folder: it closes the folder again, and that error hides the
+            # interrupt, so that a caller who suppresses errors would go on.
+            if isinstance(error.__context__, KeyboardInterrupt | SystemExit):
+                raise error.__context__ from None
+            raise
     else:
         path.unlink(missing_ok=True)

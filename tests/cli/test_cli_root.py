@@ -80,6 +80,11 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> None:
         }
         if how == "interrupt":
             raise KeyboardInterrupt
+        if how in ("unclean", "unclean-end"):
+            try:
+                raise KeyboardInterrupt if how == "unclean" else SystemExit(143)
+            finally:
+                os.close(-1)
         if how == "file":
             Path("/no/such/folder/x").read_text()
         if how in failures:
@@ -106,6 +111,8 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> None:
         ("exit", 9, ""),
         ("abort", 130, "cocite: stopped\n"),
         ("interrupt", 130, "cocite: stopped\n"),
+        ("unclean", 130, "cocite: stopped\n"),
+        ("unclean-end", 143, ""),
         ("file", 1, "cocite: /no/such/folder/x: No such file or directory\n"),
     ],
 )

@@ -155,8 +155,21 @@ def main(args: list[str] | None = None) -> None:
         sys.exit(code)
 
 
+def _exit_if_stopped(error: Exception) -> None:
+    """Exit as stopped where cleaning up after Ctrl-C or SIGTERM failed: that error hides what ended the command."""
+    earlier: BaseException | None = error
+    while earlier is not None:
+        if isinstance(earlier, KeyboardInterrupt):
+            _exit("stopped", 130)
+        if isinstance(earlier, SystemExit):
+            sys.exit(earlier.code)
+        earlier = earlier.__context__
+
+
 def _report_error(error: Exception) -> None:
     """Print a user's mistake and exit; return where the error is a defect of cocite."""
+    if isinstance(error, CociteError | OSError):
+        _exit_if_stopped(error)
     if isinstance(error, CociteError):
         _exit(str(error), error.exit_code)
     if isinstance(error, OSError):
