@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import types
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +15,7 @@ import pytest
 import typer
 
 from cocite.cli import COMMANDS, main
+from cocite.cli.signals import exit_on_sigterm
 from cocite.errors import BusyError, InputError, IntegrityError
 
 HEAVY = {
@@ -63,8 +66,12 @@ def call(args: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[Any, str,
 
 
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> None:
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A command that ends in every way a command can."""
+    # Whoever started the tests may have SIGINT ignored.
+    handlers = [(signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))]
+    handlers.append((signal.SIGTERM, signal.getsignal(signal.SIGTERM)))
+    exit_on_sigterm()
     app = typer.Typer()
 
     @app.command()
@@ -80,11 +87,11 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> None:
         }
         if how == "interrupt":
             raise KeyboardInterrupt
-        if how in ("unclean", "unclean-end"):
+        if how in ("translated", "translated-end"):
             try:
-                raise KeyboardInterrupt if how == "unclean" else SystemExit(143)
-            finally:
-                os.close(-1)
+                signal.raise_signal(signal.SIGINT if how == "translated" else signal.SIGTERM)
+            except BaseException:
+                raise TypeError("result array type does not match") from None  # as NumPy's compiled code does
         if how == "file":
             Path("/no/such/folder/x").read_text()
         if how in failures:
@@ -98,6 +105,9 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> None:
     module.app = app  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "a_fake_command", module)
     monkeypatch.setitem(COMMANDS, "fake", ("a_fake_command:app", "For tests."))
+    yield
+    for number, handler in handlers:
+        signal.signal(number, handler)
 
 
 @pytest.mark.usefixtures("fake")
@@ -111,8 +121,8 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> None:
         ("exit", 9, ""),
         ("abort", 130, "cocite: stopped\n"),
         ("interrupt", 130, "cocite: stopped\n"),
-        ("unclean", 130, "cocite: stopped\n"),
-        ("unclean-end", 143, ""),
+        ("translated", 130, "cocite: stopped\n"),
+        ("translated-end", 143, "cocite: stopped\n"),
         ("file", 1, "cocite: /no/such/folder/x: No such file or directory\n"),
     ],
 )

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import click
 
 import cocite
+from cocite.cli.signals import INTERRUPTED, noted_stops
 from cocite.errors import CociteError
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -141,35 +142,25 @@ def main(args: list[str] | None = None) -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # a caller may have closed it, as with `>&-`
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 it stays open until Python ends
-    try:
-        code = root.main(args=args, standalone_mode=False)
-        sys.stdout.flush()  # a full disk or a closed pipe shows here, not as a traceback when Python ends
-    except Exception as error:
-        if os.environ.get("COCITE_TRACEBACK"):
+    with noted_stops() as stops:
+        try:
+            code = root.main(args=args, standalone_mode=False)
+            sys.stdout.flush()  # a full disk or a closed pipe shows here, not as a traceback when Python ends
+        except Exception as error:
+            if os.environ.get("COCITE_TRACEBACK"):
+                raise
+            if stops and type(error).__name__ != "Exit":  # the command has said itself how it ends
+                _exit("stopped", stops[0])
+            _report_error(error)
             raise
-        _report_error(error)
-        raise
-    except KeyboardInterrupt:
-        _exit("stopped", 130)
+        except KeyboardInterrupt:
+            _exit("stopped", INTERRUPTED)
     if code:
         sys.exit(code)
 
 
-def _exit_if_stopped(error: Exception) -> None:
-    """Exit as stopped where cleaning up after Ctrl-C or SIGTERM failed: that error hides what ended the command."""
-    earlier: BaseException | None = error
-    while earlier is not None:
-        if isinstance(earlier, KeyboardInterrupt):
-            _exit("stopped", 130)
-        if isinstance(earlier, SystemExit):
-            sys.exit(earlier.code)
-        earlier = earlier.__context__
-
-
 def _report_error(error: Exception) -> None:
     """Print a user's mistake and exit; return where the error is a defect of cocite."""
-    if isinstance(error, CociteError | OSError):
-        _exit_if_stopped(error)
     if isinstance(error, CociteError):
         _exit(str(error), error.exit_code)
     if isinstance(error, OSError):
@@ -187,7 +178,7 @@ def _report_error(error: Exception) -> None:
         error.show()  # type: ignore[attr-defined]
         sys.exit(2)
     if name == "Abort":
-        _exit("stopped", 130)
+        _exit("stopped", INTERRUPTED)
     if name == "Exit":
         sys.exit(getattr(error, "exit_code", 0))
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):
