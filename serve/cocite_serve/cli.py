@@ -173,5 +173,5 @@ def serve(
             if metrics_port:
                 out.print(f"Metrics at {endpoint.metrics_url}")
         while not ended.wait(1.0):
-            pass
+            endpoint.require_ray()
         err.print("Ending …")

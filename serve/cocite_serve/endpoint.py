@@ -24,6 +24,7 @@ from cocite_serve.json_log import make_folder
 from cocite_serve.key_file import keys_in_force
 from cocite_serve.loopback import HOOK
 from cocite_serve.notices import LOGGER, Notices, Notify
+from cocite_serve.private_ray import kill_workers, lost_process, run_unless_lost
 from cocite_serve.proxy import CALLBACK, environment
 from cocite_serve.release import LockedRelease, Release, ReleaseSource
 from cocite_serve.rollouts.beside import BesideFollower, beside_source
@@ -105,6 +106,18 @@ class Endpoint:
         """The release that is served now."""
         return self._watcher.served.release
 
+    def require_ray(self) -> None:
+        """Check that the Ray that was started for this endpoint still runs.
+
+        Raises:
+            CociteError: it does not, so that no request is answered any more.
+        """
+        if self._temporary is not None and (lost := lost_process()) is not None:
+            raise CociteError(
+                f"Ray, which runs the endpoint, has lost its {lost}",
+                hint="start the endpoint again; the system's log may say why, for example that memory was used up",
+            )
+
     def stop(self, *, at_once: bool = False) -> None:
         """Stop the endpoint, and Ray with it when it was started for this. A second call does nothing.
 
@@ -120,19 +133,31 @@ class Endpoint:
             with suppress(OSError):
                 (self._temporary / ENDING).touch()
         try:
-            self._watcher.stop()
-            if ray.is_initialized() and not (at_once and self._temporary is not None):
-                with ray_errors("the endpoint did not end", self._temporary or "Ray"):
-                    self._rollout.delete()
+            if self._temporary is None:
+                self._end_stages()
+            elif at_once:
+                self._watcher.stop()
+            else:  # a signal to the whole process group ends Ray, too, which then answers no more
+                run_unless_lost(self._end_stages)
         except CociteError:
             if self._temporary is None:  # a private Ray ends all that runs on it
                 raise
         finally:
             if self._temporary is not None:
+                if lost_process() is not None:
+                    kill_workers()
                 ray.shutdown()
                 _remove(self._temporary)
             self._watcher.unlock()
             self._notices.close()
+
+    def _end_stages(self) -> None:
+        import ray
+
+        self._watcher.stop()
+        if ray.is_initialized():
+            with ray_errors("the endpoint did not end", self._temporary or "Ray"):
+                self._rollout.delete()
 
     def begin(self) -> None:
         """Load the first release, and look for newer versions from then on."""

@@ -32,6 +32,8 @@ class Running:
     model: Path | None
     index: Path
     process: subprocess.Popen[str]
+    code: int = 0
+    """The exit code that it is to end with."""
 
 
 def free_port() -> int:
@@ -47,7 +49,7 @@ def free_port() -> int:
 def serving(
     model: Path | None, index: Path, log: Path, *options: str, environment: Mapping[str, str] | None = None
 ) -> Iterator[Running]:
-    """Run ``cocite serve`` until the block ends, then end it by SIGTERM and hold it to a clean exit.
+    """Run ``cocite serve`` until the block ends, then end it by SIGTERM and hold it to its exit code.
 
     ``environment`` is what it has beside that of the tests.
     """
@@ -67,11 +69,12 @@ def serving(
     url = f"http://127.0.0.1:{port}"
     try:
         _wait(process, url, log)
-        yield Running(url, model, index, process)
+        running = Running(url, model, index, process)
+        yield running
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
         code = process.wait(STOP_S)
-        assert code == 0, f"ended with {code}:\n{log.read_text()}"
+        assert code == running.code, f"ended with {code}:\n{log.read_text()}"
     finally:
         if process.poll() is None:
             process.kill()

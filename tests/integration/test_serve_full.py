@@ -1,4 +1,7 @@
-"""A real endpoint whose only reranker is full: what the HTTP proxy refuses by itself, and clients that leave then."""
+"""A real endpoint whose only reranker is full: what the HTTP proxy refuses by itself, and clients that leave then.
+
+The last test takes the endpoint's Ray away.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
-from helpers.endpoint import Running, serving
+from helpers.endpoint import STOP_S, Running, processes_of, serving
 from helpers.served_cross_encoder import cross_encoder_folder
 
 from cocite.corpus.starter import build_starter
@@ -75,3 +79,18 @@ def test_after_many_clients_have_left_the_next_is_answered(endpoint: Running) ->
     while status != 200 and time.monotonic() < end:
         status = ask(endpoint, rerank=5).status_code
     assert status == 200
+
+
+def test_an_endpoint_that_loses_its_raylet_ends_with_a_sentence_and_leaves_nothing(endpoint: Running) -> None:
+    """Its proxy lives on and answers nothing: who supervises the endpoint is to start it anew."""
+    endpoint.code = 1
+    started = psutil.Process(endpoint.process.pid).children(recursive=True)
+    [raylet] = processes_of(endpoint, "raylet/raylet ")
+    raylet.kill()
+    assert endpoint.process.wait(STOP_S) == 1
+    last = (endpoint.index.parent / "log.txt").read_text().splitlines()[-1]
+    assert last.startswith(
+        "cocite: Ray, which runs the endpoint, has lost its raylet (start the endpoint again;"
+    )
+    _, left = psutil.wait_procs(started, timeout=60)
+    assert not left

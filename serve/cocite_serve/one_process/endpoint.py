@@ -116,6 +116,9 @@ class LocalEndpoint:
         with suppress(SystemExit):
             await self._server.serve()
 
+    def require_ray(self) -> None:
+        """Do nothing: no Ray is needed."""
+
     def stop(self) -> None:
         """Answer the requests under way, and stop. A second call does nothing."""
         if self._loop.is_closed():
