@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks._measured_process import resident
 from cocite.cli.console import print_table
-from cocite.nn.cpu_kernels import KERNEL_CACHES
+from cocite.nn.variables import KERNEL_CACHES
 
 WIDTH, VOCABULARY = 384, 3000
 

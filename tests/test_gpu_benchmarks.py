@@ -17,13 +17,13 @@ from helpers.sources import ROOT
 from benchmarks.gpu import __main__ as command
 from benchmarks.gpu import attention, bench, cross_encoder, recipes, training
 from benchmarks.gpu.bench import real_lengths
-from cocite.nn.precision import SWITCH
+from cocite.nn.variables import PRECISION
 
 
 @pytest.fixture
 def bf16_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a CPU without instructions for bf16 a training would compute in fp32."""
-    monkeypatch.setenv(SWITCH, "bfloat16")
+    monkeypatch.setenv(PRECISION, "bfloat16")
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from helpers.many_processes import together
 
 from cocite.artifacts import verify
 from cocite.errors import CociteError, ConfigError
-from cocite.nn.precision import SWITCH
+from cocite.nn.variables import PRECISION
 from cocite.training.engine.world import World
 
 pytestmark = pytest.mark.integration
@@ -56,12 +56,12 @@ def everywhere(world: World, folder: Path) -> dict[str, Run]:
     found["sparse"] = run(world, UNEVEN | BACKENDS["ddp"], sparse=True)
     run(world, UNEVEN | BACKENDS["ddp"], folder / "sparse", kill=KILL, sparse=True)
     found["sparse resumed"] = run(world, UNEVEN | BACKENDS["ddp"], folder / "sparse", sparse=True)
-    os.environ[SWITCH] = "bfloat16"
+    os.environ[PRECISION] = "bfloat16"
     for name in ("ddp", "zero1", "zero2", "zero3"):
         found[f"bf16 {name}"] = run(
             world, UNEVEN | BACKENDS[name] | {"precision": "bf16"}, folder / f"bf16 {name}", kill=0
         )
-    os.environ[SWITCH] = "bfloat16" if world.first else "float32"
+    os.environ[PRECISION] = "bfloat16" if world.first else "float32"
     found["bf16 on one"] = run(world, UNEVEN | BACKENDS["zero1"] | {"precision": "bf16"})
     return found
 

@@ -9,12 +9,13 @@ import torch
 
 from cocite.errors import ConfigError
 from cocite.nn import precision
-from cocite.nn.precision import SWITCH, WORTH, inference_dtype, multiplies_bf16, training_precision
+from cocite.nn.precision import WORTH, inference_dtype, multiplies_bf16, training_precision
+from cocite.nn.variables import PRECISION
 
 
 @pytest.fixture(autouse=True)
 def _measured_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(SWITCH)
+    monkeypatch.delenv(PRECISION)
     precision._speed_up.cache_clear()
 
 
@@ -48,9 +49,9 @@ def test_the_measurement_takes_a_time() -> None:
 def test_one_precision_may_be_named_for_all_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precision, "_seconds", lambda _: pytest.fail("nothing is to be measured"))
     for name, dtype in (("float32", torch.float32), ("bfloat16", torch.bfloat16)):
-        monkeypatch.setenv(SWITCH, name)
+        monkeypatch.setenv(PRECISION, name)
         assert inference_dtype("cpu") == inference_dtype("cuda") == dtype
-    monkeypatch.setenv(SWITCH, "fp16")
+    monkeypatch.setenv(PRECISION, "fp16")
     with pytest.raises(ConfigError, match="COCITE_PRECISION is 'fp16', which is no precision") as error:
         inference_dtype("cpu")
     assert error.value.hint == "set it to auto, float32, bfloat16"
@@ -72,7 +73,7 @@ def test_a_training_in_bf16_needs_instructions_for_it(
         ("float32", "fp32"),
         ("auto", training_precision("bf16", CPU)),
     ):
-        monkeypatch.setenv(SWITCH, name)
+        monkeypatch.setenv(PRECISION, name)
         assert training_precision("bf16", CPU) == expected
 
 

@@ -160,6 +160,12 @@ def test_neither_ray_nor_mlflow_is_imported_before_they_are_needed() -> None:
     assert done.returncode == 0
 
 
+def test_the_process_that_starts_replicas_imports_no_pytorch() -> None:
+    """It computes nothing, and PyTorch would take three seconds of its start."""
+    code = "import sys, cocite_serve.replicas.applications; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 @pytest.mark.parametrize("before", ["", "import ray; "])
 def test_replicas_listen_where_the_node_is_asked(before: str) -> None:
     """A node has another address than the loopback one where a program has imported Ray before."""

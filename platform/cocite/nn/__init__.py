@@ -10,6 +10,7 @@
 | ``cpu_kernels`` | dense layers on a CPU by the fastest library and precision, measured |
 | ``cpu_threads`` | batches of a token budget, and threads with a core each that compute them |
 | ``precision`` | the precision in which a model is fastest on this machine |
+| ``variables`` | variables of the environment that change how a process computes |
 | ``pretrained_transformers`` | pretrained encoders of Hugging Face: loading, leaving out layers, dropout |
 | ``hub`` | whether a model can be loaded from this machine's cache or a model hub |
 | ``weight_files`` | settings and weights as files of an artifact |

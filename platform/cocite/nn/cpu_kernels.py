@@ -25,12 +25,6 @@ FASTER = 1.2
 """Factor by which bf16 must be faster than fp32 to justify its rounding."""
 INT8_FASTER = 1.5
 """Factor by which integers must be faster than fp32 and bf16 to justify theirs."""
-KERNEL_CACHES = {"LRU_CACHE_CAPACITY": "512", "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "512"}
-"""Environment of a process that serves: how many products torch and oneDNN each keep compiled, by shape.
-
-A kept product takes up to a megabyte. The rounded shapes of :mod:`cocite.nn.frozen_bert` are fewer than this; it bounds
-what all else in the process adds (`benchmarks/kernel_caches.py`). Read when the first product is made.
-"""
 _FUSED = {"gelu": ("gelu", "none"), "gelu_new": ("gelu", "tanh"), "relu": ("relu", "")}
 """Activations by Hugging Face's name, as oneDNN's operator and algorithm."""
 

@@ -11,9 +11,8 @@ from torch.nn import functional
 
 from cocite.errors import ConfigError
 from cocite.nn.cpu_kernels import Precision, can_pack
+from cocite.nn.variables import PRECISION
 
-SWITCH = "COCITE_PRECISION"
-"""The variable of the environment that names one precision where else the fastest would be chosen."""
 _NAMED = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 WORTH = 1.2
 """Factor by which bf16 must be faster to be chosen: near 1, its rounding would gain nothing."""
@@ -30,10 +29,10 @@ def named_dtype() -> torch.dtype | None:
     Raises:
         ConfigError: another word than ``auto``, ``float32`` and ``bfloat16``.
     """
-    name = os.environ.get(SWITCH) or "auto"
+    name = os.environ.get(PRECISION) or "auto"
     if name != "auto" and name not in _NAMED:
         raise ConfigError(
-            f"{SWITCH} is {name!r}, which is no precision", hint=f"set it to auto, {', '.join(_NAMED)}"
+            f"{PRECISION} is {name!r}, which is no precision", hint=f"set it to auto, {', '.join(_NAMED)}"
         )
     return _NAMED.get(name)
 

@@ -14,7 +14,7 @@ from types import TracebackType
 import uvicorn
 
 from cocite.errors import CociteError, InputError
-from cocite.nn.cpu_kernels import KERNEL_CACHES
+from cocite.nn.variables import KERNEL_CACHES
 from cocite_serve.endpoint import lock_first, require_port, url_of
 from cocite_serve.http.api import build_app
 from cocite_serve.http.bounded_heads import bounded_heads

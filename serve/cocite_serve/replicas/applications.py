@@ -15,8 +15,7 @@ from ray.serve import Application, Deployment
 from ray.serve.config import AutoscalingConfig, AutoscalingPolicy, BackpressureConfig, RequestRouterConfig
 
 from cocite import verification
-from cocite.nn import precision
-from cocite.nn.cpu_kernels import KERNEL_CACHES
+from cocite.nn.variables import KERNEL_CACHES, PRECISION
 from cocite_serve.release import Release
 from cocite_serve.replica_settings import ReplicaSettings
 from cocite_serve.replicas import asking_again, kept_lines
@@ -176,7 +175,7 @@ def _actor_options(num_cpus: float, num_gpus: float, settings: ServeSettings) ->
     environment["RAY_SERVE_USE_GRPC_BY_DEFAULT"] = "1"
     environment |= {name: os.environ.get(name, value) for name, value in KERNEL_CACHES.items()}
     # On a cluster the process is not a child of this one and would not inherit the switches.
-    switches = precision.SWITCH, verification.SWITCH
+    switches = PRECISION, verification.SWITCH
     environment |= {name: os.environ[name] for name in switches if name in os.environ}
     environment |= exporting.environment(settings.traces) | kept_lines.environment(settings.logs)
     return {"num_cpus": num_cpus, "num_gpus": num_gpus, "runtime_env": {"env_vars": environment}}

@@ -16,7 +16,7 @@ from helpers.synthetic import SyntheticCorpora
 from cocite.artifacts import verify
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError, WriteError
-from cocite.nn.precision import SWITCH
+from cocite.nn.variables import PRECISION
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.world import World
 from cocite_jobs.storage.location import Location
@@ -64,7 +64,7 @@ def test_a_worker_trains_and_leaves_the_model_for_the_driver(corpus: Corpus, tmp
 def test_the_model_says_that_its_time_was_over_and_that_it_was_computed_in_fp32(
     corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(SWITCH, "float32")
+    monkeypatch.setenv(PRECISION, "float32")
     long = ("training.steps=100000", "training.checkpoint_every=100000", "training.minutes=0.03")
     job = job_of(corpus, tmp_path, "training.precision=bf16", *long)
     result = run_worker(job, World(), lambda _: None)

@@ -12,7 +12,7 @@ from transformers import AutoTokenizer, DistilBertConfig, DistilBertModel
 
 from cocite.errors import ConfigError
 from cocite.nn.cpu_kernels import Speed
-from cocite.nn.precision import SWITCH
+from cocite.nn.variables import PRECISION
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.pair_scorer import PairScorer
 from cocite.text.pair_tokenizer import PairSettings
@@ -133,7 +133,7 @@ def test_another_family_is_scored_padded(
 
 
 def test_the_precision_is_what_the_probe_found(model: CrossEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(SWITCH)
+    monkeypatch.delenv(PRECISION)
     for bf16, wanted in ((100.0, "bf16"), (55.0, "fp32"), (0.0, "fp32")):
         monkeypatch.setattr(
             "cocite.systems.cross_encoder.pair_scorer.measure",
@@ -141,7 +141,7 @@ def test_the_precision_is_what_the_probe_found(model: CrossEncoder, monkeypatch:
         )
         assert PairScorer(model, threads=1, device="cpu").precision == wanted
         for name, named in (("float32", "fp32"), ("bfloat16", "bf16"), ("auto", wanted)):
-            monkeypatch.setenv(SWITCH, name)
+            monkeypatch.setenv(PRECISION, name)
             assert PairScorer(model, threads=1, device="cpu").precision == named
 
 

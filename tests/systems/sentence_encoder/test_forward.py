@@ -22,7 +22,7 @@ from transformers import (
 
 from cocite.errors import ConfigError
 from cocite.nn.cpu_kernels import Speed
-from cocite.nn.precision import SWITCH
+from cocite.nn.variables import PRECISION
 from cocite.systems.sentence_encoder import forward as forwards
 from cocite.systems.sentence_encoder.forward import PackedForward, PaddedForward, fastest_dtype, forward_of
 from cocite.systems.sentence_encoder.pooling import Pooling, pool
@@ -122,7 +122,7 @@ def test_int8_is_chosen_where_it_pays(int8: float, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         forwards, "measure", lambda *_: Speed(plain=100.0, packed=110.0, bf16=70.0, int8=int8)
     )
-    monkeypatch.delenv(SWITCH)
+    monkeypatch.delenv(PRECISION)
     monkeypatch.setattr(forwards, "inference_dtype", lambda _: torch.bfloat16)
     assert fastest_dtype(small_bert(), CPU) == (torch.int8 if int8 else torch.bfloat16)
     assert fastest_dtype(PADDED["distilbert"](), CPU) == torch.bfloat16
@@ -133,7 +133,7 @@ def test_a_named_precision_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(
         forwards, "measure", lambda *_: Speed(plain=100.0, packed=110.0, bf16=70.0, int8=400.0)
     )
-    monkeypatch.setenv(SWITCH, "float32")
+    monkeypatch.setenv(PRECISION, "float32")
     assert fastest_dtype(small_bert(), CPU) == torch.float32
 
 

@@ -10,7 +10,7 @@ from helpers.bag_task import BagTask, settings
 from helpers.engine_runs import UNEVEN, run
 
 from cocite.errors import CociteError, ConfigError, InputError
-from cocite.nn.precision import SWITCH
+from cocite.nn.variables import PRECISION
 from cocite.training.engine.loop import train
 from cocite.training.engine.schedule import rate_factor
 from cocite.training.engine.stores import FolderStore
@@ -270,10 +270,10 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
 
 
 def test_bf16_is_near_fp32_and_is_fp32_where_that_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(SWITCH, "float32")
+    monkeypatch.setenv(PRECISION, "float32")
     single, slow = run(WORLD, {}), run(WORLD, {"precision": "bf16"})
     assert (slow.outcome.precision, slow.losses) == ("fp32", single.losses)
-    monkeypatch.setenv(SWITCH, "bfloat16")
+    monkeypatch.setenv(PRECISION, "bfloat16")
     half = run(WORLD, {"precision": "bf16"})
     assert half.outcome.precision == "bf16"
     assert half.losses != single.losses
