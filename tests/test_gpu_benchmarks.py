@@ -150,7 +150,7 @@ def test_lengths_differ_and_fit():
 
 
 def test_recipes_train_one_after_the_other_in_one_model_folder(tmp_path, capsys):
-    small = "training.log_every=1 training.batch=16"
+    small = "training.log_every=1 training.batch=16 training.steps=5"
     pretraining = (
         f"masked-lm texts.vocabulary=500 model.hidden=8 model.heads=2 training.precision=fp32 {small}"
     )
