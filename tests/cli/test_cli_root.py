@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import types
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +17,7 @@ from cocite.cli import COMMANDS, main
 from cocite.cli.signals import exit_on_sigterm
 from cocite.errors import BusyError, InputError, IntegrityError
 
+pytestmark = pytest.mark.usefixtures("signal_handlers")
 HEAVY = {
     "torch", "numpy", "scipy", "pyarrow", "transformers", "pydantic", "yaml", "typer", "rich", "faiss", "bm25s",
     "lightgbm", "ray", "mlflow", "fastapi", "cocite_jobs", "cocite_mlflow", "cocite_serve", "cocite_tuning",
@@ -66,11 +66,10 @@ def call(args: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[Any, str,
 
 
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def fake(monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that ends in every way a command can."""
     # Whoever started the tests may have SIGINT ignored.
-    handlers = [(signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))]
-    handlers.append((signal.SIGTERM, signal.getsignal(signal.SIGTERM)))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     exit_on_sigterm()
     app = typer.Typer()
 
@@ -105,9 +104,6 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     module.app = app  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "a_fake_command", module)
     monkeypatch.setitem(COMMANDS, "fake", ("a_fake_command:app", "For tests."))
-    yield
-    for number, handler in handlers:
-        signal.signal(number, handler)
 
 
 @pytest.mark.usefixtures("fake")
