@@ -20,7 +20,8 @@ from starlette.routing import Route
 from cocite_serve.http.bounded_heads import BoundedHeads, bound_all_heads, bounded_heads
 from cocite_serve.settings import Limits
 
-HEAD_S = 0.5
+HEAD_S = 1.5
+"""Seconds: a busy machine may let this process wait for some tenths of one between connecting and sending."""
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n"
 PATIENCE_S = 30
 
@@ -56,6 +57,13 @@ def connect(port: int) -> socket.socket:
     return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
 
 
+def half_a_head(port: int) -> socket.socket:
+    """A connection on which a head has begun: the server waits from the connection on, so it is sent at once."""
+    connection = connect(port)
+    connection.sendall(HEAD[:20])
+    return connection
+
+
 def read_all(connection: socket.socket) -> bytes:
     """What comes until the server closes the connection."""
     parts = []
@@ -74,11 +82,10 @@ def refusal(answer: bytes) -> tuple[int, dict[str, str]]:
 
 def test_half_a_head_is_answered_408_and_the_connection_closed(port: int) -> None:
     begin = time.monotonic()
-    with connect(port) as connection:
-        connection.sendall(HEAD[:20])
+    with half_a_head(port) as connection:
         status, body = refusal(read_all(connection))
     assert (status, body["reason"]) == (408, "head_too_slow")
-    assert body["error"] == "The head of the request did not come within 0.5 seconds."
+    assert body["error"] == "The head of the request did not come within 1.5 seconds."
     assert time.monotonic() - begin >= HEAD_S * 0.9
 
 
@@ -101,9 +108,7 @@ def test_a_connection_on_which_nothing_comes_is_closed_without_a_word(port: int)
 
 def test_three_hundred_half_heads_are_dropped_while_others_are_answered(port: int) -> None:
     with ExitStack() as stack:
-        slow = [stack.enter_context(connect(port)) for _ in range(300)]
-        for connection in slow:
-            connection.sendall(HEAD[:20])
+        slow = [stack.enter_context(half_a_head(port)) for _ in range(300)]
         assert httpx.post(f"http://127.0.0.1:{port}/", content="text", timeout=PATIENCE_S).text == "text"
         assert {refusal(read_all(connection))[0] for connection in slow} == {408}
 
