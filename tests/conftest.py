@@ -28,6 +28,8 @@ for name, value in {
     # ir_datasets makes its folders when it is imported.
     "IR_DATASETS_HOME": f"{tempfile.gettempdir()}/cocite-tests-ir-datasets",
     "MLFLOW_DISABLE_TELEMETRY": "true",
+    # Each process that a test starts would compile the same loops, for XDG_CACHE_HOME is the tests' own.
+    "NUMBA_CACHE_DIR": str(Path(__file__).resolve().parent.parent / ".cache" / "numba"),
     # What is fastest depends on the processor, and scores of two ways to serve are compared.
     "COCITE_PRECISION": "float32",
     "RAY_USAGE_STATS_ENABLED": "0",

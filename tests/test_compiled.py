@@ -41,5 +41,37 @@ def test_machine_code_is_kept_where_something_can_be_written(tmp_path: Path, *, 
         env=os.environ | nowhere | {"NUMBA_CACHE_DIR": place},
     )
     assert (done.returncode, done.stdout) == (0, "6\n"), done.stderr
-    kept = sorted(path.suffix for path in tmp_path.rglob("*.nb?"))
-    assert kept == ([".nbc", ".nbi"] if writable else [])
+    assert kept(tmp_path) == ([".nbc", ".nbi"] if writable else [])
+
+
+def kept(folder: Path) -> list[str]:
+    """The kinds of Numba's files in a folder: an index for each function, and machine code for each of its types."""
+    return sorted(path.suffix for path in folder.rglob("*.nb?"))
+
+
+@pytest.mark.parametrize("name", ["NUMBA_CACHE_DIR", "XDG_CACHE_HOME"])
+def test_code_that_a_job_unpacks_elsewhere_is_not_compiled_again(tmp_path: Path, name: str) -> None:
+    module = (
+        "from cocite.compiled import compiled\n\n\n@compiled\ndef double(number):\n    return {} * number\n"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"} | {
+        name: str(tmp_path / "kept")
+    }
+    hits = []
+    for package, factor in {"first": 2, "second": 2, "changed": 3}.items():
+        folder = tmp_path / package
+        folder.mkdir()
+        (folder / "loops.py").write_text(module.format(factor))
+        program = "from loops import double; print(double(3), len(double.stats.cache_hits))"
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=folder,
+            env=environment,
+        )
+        hits.append(done.stdout.split())
+        assert not kept(folder)
+    assert hits == [["6", "0"], ["6", "1"], ["9", "0"]]
+    assert kept(tmp_path / "kept") == [".nbc", ".nbc", ".nbi", ".nbi"]

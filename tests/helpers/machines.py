@@ -24,7 +24,7 @@ from helpers import isolated_machine
 from helpers.sources import ROOT
 
 STOP_S = 120
-COMPILED = ROOT / ".cache" / "numba"
+COMPILED = Path(os.environ["NUMBA_CACHE_DIR"])
 """Where Numba keeps what it has compiled."""
 
 
