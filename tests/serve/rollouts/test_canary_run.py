@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -66,33 +65,51 @@ def test_where_clients_ask_no_golden_query_is_asked() -> None:
     assert trial.asked == 0
 
 
+class Clock(threading.Event):
+    """Interrupts nothing; what is waited for takes no time but this clock's, and requests fail by it."""
+
+    def __init__(self, on_trial: Tally, failures: list[float]) -> None:
+        super().__init__()
+        self.now, self._on_trial, self._failures = 0.0, on_trial, failures
+
+    def wait(self, timeout: float | None = None) -> bool:
+        assert timeout is not None
+        self.now += timeout
+        while self._failures and self._failures[0] <= self.now:
+            self._failures.pop(0)
+            self._on_trial.add(None)
+        return False
+
+
 @pytest.mark.parametrize("reply_s", [0.0, REPLY_S])
-def test_it_is_rolled_back_within_the_stated_seconds_of_the_second_failure(reply_s: float) -> None:
+def test_it_is_rolled_back_within_the_stated_seconds_of_the_second_failure(
+    reply_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Failures come between two looks, the gateways take ``reply_s`` to say so, and a golden query hangs meanwhile."""
-    on_trial, failed, hung = Tally(), list[float](), threading.Event()
+    on_trial, hung, ended = Tally(), threading.Event(), list[bool]()
+    clock = Clock(on_trial, [1.2, second := 1.7])
 
     class Hanging(Trial):
         def ask_both(self, tallies: tuple[Tally, Tally], seconds: float) -> None:
-            hung.wait(20)
-
-    def fail() -> None:
-        on_trial.add(None)
-        failed.append(time.monotonic())
+            ended.append(hung.wait(60))
 
     def counted() -> Counted:
         found = [(Tally(on_trial.requests, on_trial.errors), Tally(90))]
-        time.sleep(reply_s)
+        clock.wait(reply_s)
         return found
 
-    timers = [threading.Timer(after, fail) for after in (1.2, 1.7)]
-    for timer in timers:
-        timer.start()
-    with pytest.raises(RolledBackError, match="2 of 2 requests failed, and 0 of 90"):
-        run(Hanging(None), counted, canary_s=600)
-    took = time.monotonic() - failed[1]
+    def waited(*_: object) -> None:
+        raise AssertionError("the canary waits for a golden query")
+
+    trial: Any = Hanging(None)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "join", waited)
+        with pytest.raises(RolledBackError, match="2 of 2 requests failed, and 0 of 90"):
+            run_canary(counted, trial, RolloutSettings(canary_s=600), clock)
+    assert not ended
     hung.set()
     # A look takes REPLY_S at most, and one may just have begun when the second request fails.
-    assert took <= TICK_S + 2 * reply_s + 0.5 <= TICK_S + 2 * REPLY_S + 0.5 == 6
+    assert clock.now - second <= TICK_S + 2 * reply_s <= TICK_S + 2 * REPLY_S < 6
 
 
 def test_nothing_is_asked_once_it_is_over() -> None:
