@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from helpers.virtual_time import in_virtual_time
 
 from cocite.errors import InputError
 from cocite.pipeline.options import Options, Recommendation
@@ -296,11 +297,11 @@ def test_what_holds_an_interleaved_answer_up_leaves_the_served_one_in_time(late:
         gateway.beside.seconds = 60
 
     async def ask() -> Answer:
-        async with asyncio.timeout(1.0):
-            deadline = Deadline.after(1.0, partial=False)
+        async with asyncio.timeout(20.0):
+            deadline = Deadline.after(20.0, partial=False)
             return await gateway.both.chosen(None, "").recommend(QUERY, Options(top_k=6), deadline)
 
-    answer = asyncio.run(ask())
+    answer = in_virtual_time(ask())
     assert (ids(answer), answer.release) == ("abcdef", "served")
 
 
