@@ -21,6 +21,7 @@ from cocite.pipeline.recommender import Recommender
 from cocite.protocols import Query
 from cocite_serve.http.problems import NotReadyError, OverloadedError
 from cocite_serve.release import Release
+from cocite_serve.replicas.full_replicas import FullReplicas
 from cocite_serve.replicas.gateway import StagePair
 from cocite_serve.replicas.loaded_versions import LoadedVersions
 from cocite_serve.replicas.pair_chunks import Reranked
@@ -241,6 +242,7 @@ def test_once_all_replicas_are_full_a_refusal_says_for_how_long() -> None:
     async def ask(tell: bool) -> list[float]:
         stage = Full(room=0)
         pair = slow_pair(stage, replicas=2)
+        pair.full = FullReplicas(2, clock=lambda: 0.0)  # what is full is full however long the test takes
         pair.full.tell = tell
         first = asyncio.ensure_future(pair.recommend(GAP, Options(rerank=30), soon()))
         await asyncio.sleep(0)
