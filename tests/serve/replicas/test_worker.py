@@ -126,11 +126,14 @@ def test_a_step_that_raises_changes_no_estimate(jobs: list[list[int]]) -> None:
     scheduler = Scheduler(
         time.monotonic, budget=2 * len(jobs), max_wait_s=60.0, pace=pace, item_cost=1, overhead_s=4.0
     )
-    thread = ComputeThread(models=False)
+    thread, queued = ComputeThread(models=False), threading.Event()
     computing: Worker[list[int], Any] = Worker(thread, Numbers(), scheduler)
 
     async def all_of_them() -> Any:
-        calls = (computing.run(job, Work(len(job), math.inf)) for job in jobs)
+        thread.start(lambda: queued.wait(30))  # so that all are in one chunk
+        calls = [asyncio.ensure_future(computing.run(job, Work(len(job), math.inf))) for job in jobs]
+        await asyncio.sleep(0)
+        queued.set()
         return await asyncio.gather(*calls, return_exceptions=True)
 
     assert isinstance(asyncio.run(all_of_them())[-1], ValueError)
@@ -315,6 +318,7 @@ def test_a_trace_tells_of_the_queue_and_of_each_step(monkeypatch: pytest.MonkeyP
         asyncio.run(ask([1, 2, 3]))
         with pytest.raises(ValueError, match="13 cannot be read"):
             asyncio.run(ask([13]))
+        computing._thread.run_first(lambda: None)  # the step has ended
         exporting.flush()
         spans = receiver.of("5f0c")
     assert [span.name for span in spans[:5]] == ["queue", "open", "chunk", "chunk", "close"]
