@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -152,10 +153,13 @@ def test_the_refusals_of_both_stages_say_when_to_come_back(reading: Release) -> 
             await reranker.admit(query, OPTIONS, 60.0, False, 10_000)
         assert coming.value.retry_s is not None
         found = await retriever.retrieve(query, OPTIONS)
+        go = threading.Event()
+        reranker._worker._thread.start(lambda: go.wait(60))  # until then the first one is not answered
         first = asyncio.ensure_future(reranker.rerank(query, found, OPTIONS))
         await asyncio.sleep(0)
         with pytest.raises(OverloadedError, match="the reranker refused a request: it would wait") as refused:
             await reranker.rerank(query, found, OPTIONS)
+        go.set()
         assert refused.value.retry_s is not None
         assert refused.value.retry_s > 0
         assert (await first).read == 40
