@@ -16,7 +16,7 @@ from cocite.retrieval.index.sharded_index import ShardedIndex
 
 pytest.importorskip("benchmarks.scale", reason="run from a checkout")
 
-from benchmarks import _scale_steps, _timed_first_stage
+from benchmarks import _measured_process, _scale_steps, _timed_first_stage
 from benchmarks._measured_process import measured
 from benchmarks._timed_first_stage import StepClock
 from benchmarks.scale import Key, Results, Runner, tables
@@ -119,9 +119,28 @@ def test_memory_beyond_the_limit_ends_a_step_for_good(tmp_path: Path) -> None:
     assert not Results(tmp_path / "r.jsonl").done(Key(1, 1, "b"))
 
 
-def test_a_process_is_measured_with_what_it_prints() -> None:
-    code = "x = b'a' * 200_000_000\nimport json, time; time.sleep(0.3); print(json.dumps({'n': len(x)}))"
-    result = measured([sys.executable, "-c", code], 1e12)
+SAMPLED = """
+import json, pathlib, sys, time
+x = b"a" * 200_000_000
+end = time.monotonic() + 60
+while not pathlib.Path(sys.argv[1]).exists() and time.monotonic() < end:
+    time.sleep(0.01)
+print(json.dumps({"n": len(x)}))
+"""
+
+
+def test_a_process_is_measured_with_what_it_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends when a sample has found its memory, however late that is taken."""
+    resident = _measured_process.resident
+
+    def noted(pid: int) -> dict[str, int]:
+        found = resident(pid)
+        if found.get("RssAnon", 0) > 190e6:
+            (tmp_path / "sampled").touch()
+        return found
+
+    monkeypatch.setattr(_measured_process, "resident", noted)
+    result = measured([sys.executable, "-c", SAMPLED, tmp_path / "sampled"], 1e12)
     assert result["says"] == {"n": 200_000_000}
     assert 190 < result["anonymous_mb"] < 400
     assert measured([sys.executable, "-c", "raise SystemExit(3)"], 1e12)["failed"] == "ended with 3"
