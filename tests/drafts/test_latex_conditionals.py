@@ -42,6 +42,6 @@ def test_one_that_stays_open_skips_nothing() -> None:
 
 def test_many_that_stay_open_take_no_time() -> None:
     text = r"\iffalse " * 100_000 + r"\fi " * 1_000
-    start = time.perf_counter()
+    start = time.thread_time()  # not what this process is held up for
     assert len(skipped_branches(text)) == 1_000
-    assert time.perf_counter() - start < 5
+    assert time.thread_time() - start < 5
