@@ -6,6 +6,7 @@ import json
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -62,6 +63,17 @@ def kept(index: Path) -> list[dict[str, str]]:
     return [{name: value for name, value in line.items() if name != "time"} for line in parsed]
 
 
+def await_line(index: Path, outcome: str) -> None:
+    """Return when the log has a line of this outcome, which is the last that the watcher does about a release."""
+    deadline = time.monotonic() + 300
+    while time.monotonic() < deadline:
+        with suppress(FileNotFoundError, json.JSONDecodeError):  # it is written just now
+            if any(line.get("outcome") == outcome for line in kept(index)):
+                return
+        time.sleep(0.1)
+    pytest.fail(f"the log has no line of the outcome {outcome!r}")
+
+
 def test_it_answers_with_papers_and_their_versions(endpoint: LocalEndpoint) -> None:
     answer = httpx.post(f"{endpoint.url}/v1/recommend", json=TITLE, timeout=60)
     assert answer.status_code == 200
@@ -107,9 +119,8 @@ def test_a_newer_snapshot_is_served_when_it_is_there(
 ) -> None:
     gone = httpx.post(f"{endpoint.url}/v1/recommend", json=TITLE, timeout=60).json()["papers"][0]["id"]
     IndexSnapshot.remove(index, [gone])
-    deadline = time.monotonic() + 300
-    while endpoint.release.index_version != "000002" and time.monotonic() < deadline:
-        time.sleep(0.1)
+    await_line(index, "served")
+    assert endpoint.release.index_version == "000002"
     answer = httpx.post(f"{endpoint.url}/v1/recommend", json=TITLE, timeout=60).json()
     assert answer["index_version"] == "000002"
     assert gone not in [paper["id"] for paper in answer["papers"]]
@@ -126,11 +137,9 @@ def test_a_damaged_snapshot_is_refused_with_a_line_in_the_log(
     endpoint: LocalEndpoint, index: Path, lines: list[str]
 ) -> None:
     paper = httpx.post(f"{endpoint.url}/v1/recommend", json=TITLE, timeout=60).json()["papers"][0]["id"]
-    before, told = (index / "CURRENT").read_text(), len(lines)
+    before = (index / "CURRENT").read_text()
     version = publish_without(index, paper, damaged=True)
-    deadline = time.monotonic() + 300
-    while len(lines) == told and time.monotonic() < deadline:
-        time.sleep(0.1)
+    await_line(index, "refused")
     (index / "CURRENT").write_text(before)
     line = kept(index)[-1]
     assert (line["level"], line["outcome"], line["release"]) == ("WARNING", "refused", f"Index {version}")
