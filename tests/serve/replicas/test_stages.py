@@ -25,7 +25,7 @@ from cocite_serve.replicas.stages import (
     RetrievedCandidates,
     Retriever,
 )
-from cocite_serve.settings import RerankerSettings
+from cocite_serve.settings import RerankerSettings, RetrieverSettings
 
 
 def test_stages_of_different_versions_never_answer_together() -> None:
@@ -94,9 +94,16 @@ def reading(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Relea
     return dataclasses.replace(release, model=model)
 
 
+PATIENT = {"max_wait_s": 600.0}
+"""A stage that was held up while it measured its pace expects the requests of these tests to wait for a minute."""
+
+
 def stages(release: Release, **settings: Any) -> tuple[Retriever, Reranker]:
     handle: Any = object()
-    return Retriever(release), Reranker(release, handle, settings=RerankerSettings(**settings))
+    return (
+        Retriever(release, settings=RetrieverSettings(**PATIENT)),
+        Reranker(release, handle, settings=RerankerSettings(**PATIENT | settings)),
+    )
 
 
 def test_requests_at_once_are_answered_as_each_is_alone(reading: Release) -> None:
@@ -173,7 +180,7 @@ def test_a_block_is_searched_for_each_of_the_options(release: Release) -> None:
     asked = [Options(depth=20), Options(depth=20, year_to=2010), Options(depth=30), Options(depth=20)]
 
     async def served() -> Any:
-        retriever = Retriever(release)
+        retriever = Retriever(release, settings=RetrieverSettings(**PATIENT))
         return await asyncio.gather(*(retriever.retrieve(query, options) for options in asked))
 
     for options, found in zip(asked, asyncio.run(served()), strict=True):
