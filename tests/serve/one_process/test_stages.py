@@ -178,6 +178,8 @@ def ask_in_vain(backend: Any, loop: asyncio.AbstractEventLoop) -> None:
         asyncio.run_coroutine_threadsafe(
             backend.recommend(query, Options(top_k=5, depth=30), deadline), loop
         ).result(60)
+    for _ in range(2):  # the step, and the look for a next one: the thread refers to nothing any more
+        backend._retriever._stage._worker._thread.run_first(int)
 
 
 @contextmanager
