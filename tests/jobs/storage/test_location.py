@@ -6,11 +6,15 @@ import os
 import re
 import resource
 import signal
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
+from concurrent.futures import Future
 from datetime import timedelta
 from pathlib import Path
+from types import CodeType
 
 import pytest
 from helpers.artifacts import write_artifact
@@ -72,6 +76,12 @@ def test_files_of_subfolders_are_uploaded_and_downloaded(location: Location, tmp
         location.download(tmp_path / "some", ["a", "left"])
 
 
+def codes(thread: threading.Thread) -> list[CodeType]:
+    """Of the functions in which a thread is."""
+    frame = sys._current_frames()[thread.ident or 0]
+    return [each.f_code for each, _ in traceback.walk_stack(frame)]
+
+
 @everywhere
 def test_a_file_is_whole_after_ctrl_c_amid_its_upload(remote: str, tmp_path: Path) -> None:
     location = Location.of(remote)
@@ -81,7 +91,9 @@ def test_a_file_is_whole_after_ctrl_c_amid_its_upload(remote: str, tmp_path: Pat
         with (tmp_path / "run.trec").open("w") as pipe:
             pipe.write("first half")
             pipe.flush()
-            time.sleep(0.2)
+            end = time.monotonic() + 60
+            while Future.result.__code__ not in codes(threading.main_thread()) and time.monotonic() < end:
+                time.sleep(0.01)  # until what has begun is waited for
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.2)
             pipe.write(", second half")
