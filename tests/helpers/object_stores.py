@@ -107,7 +107,9 @@ def _make_bucket(server: subprocess.Popen[bytes], url: str) -> None:
     while True:
         assert server.poll() is None, f"fake-gcs-server ended with {server.returncode}"
         try:
-            httpx.post(f"{url}/storage/v1/b?project=any", json={"name": BUCKET}).raise_for_status()
+            # A second attempt after one that was answered too late would be refused: the bucket is there.
+            answer = httpx.post(f"{url}/storage/v1/b?project=any", json={"name": BUCKET}, timeout=START_S)
+            answer.raise_for_status()
             return
         except httpx.TransportError:
             assert time.monotonic() < deadline, f"fake-gcs-server did not listen in {START_S} s"
@@ -120,4 +122,5 @@ def put_as_other_programs_do(store: ObjectStore, name: str, content: bytes) -> N
         f"{store.environment['CLOUD_STORAGE_EMULATOR_ENDPOINT']}/upload/storage/v1/b/{BUCKET}/o",
         params={"uploadType": "media", "name": name},
         content=content,
+        timeout=START_S,
     ).raise_for_status()
