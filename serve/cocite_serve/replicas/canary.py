@@ -117,7 +117,7 @@ class Canary:
         ...     async def recommend(self, query, options, deadline):
         ...         if self.index_version == "000002": raise ValueError("a defect")
         ...         return Answer([], retrieve_ms=1.0, rerank_ms=0.0)
-        >>> canary = Canary(Release("000001"), Release("000002"), share=0.5, timeout_s=1.0)
+        >>> canary = Canary(Release("000001"), Release("000002"), share=0.5, timeout_s=5.0)
         >>> async def ask():
         ...     query, deadline = Query("q", title="Parsing"), Deadline.after(20, partial=False)
         ...     return [await canary.recommend(query, Options(), deadline) for _ in range(4)]

@@ -101,7 +101,7 @@ class Worker(Generic[Job, Result]):
         ...     def open(self, job): return np.ones(len(job), np.int64)
         ...     def read(self, parts): pass
         ...     def close(self, job, items): return sum(job)
-        >>> scheduler = Scheduler(time.monotonic, budget=2, max_wait_s=1.0, pace=Pace(1, 0.001), item_cost=1)
+        >>> scheduler = Scheduler(time.monotonic, budget=2, max_wait_s=9.0, pace=Pace(1, 0.001), item_cost=1)
         >>> worker = Worker(ComputeThread(models=False), Sums(), scheduler)
         >>> async def both():
         ...     work = Work(items=3, deadline=time.monotonic() + 9)

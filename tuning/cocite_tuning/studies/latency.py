@@ -35,9 +35,9 @@ def median_milliseconds(
     Example:
         >>> from cocite.protocols import Query
         >>> queries = [Query(id="q", title="citation recommendation")]
-        >>> sleep = {str(ms): lambda _, ms=ms: time.sleep(ms / 1000) for ms in (1, 10)}
+        >>> sleep = {str(ms): lambda _, ms=ms: time.sleep(ms / 1000) for ms in (1, 100)}
         >>> times = median_milliseconds(sleep, queries, repeats=2)
-        >>> 1 <= times["1"] < times["10"]
+        >>> 1 <= times["1"] < times["100"]
         True
     """
     least = {name: np.full(len(queries), np.inf) for name in calls}
