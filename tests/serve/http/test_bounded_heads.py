@@ -68,8 +68,10 @@ def connect_and_send(port: int, data: bytes) -> socket.socket:
 
     Where this process was held up between the two, it is done again.
     """
+    until = time.monotonic() + 4 * PATIENCE_S
     while True:
         begin = time.monotonic()
+        assert begin < until
         connection = connect(port)
         with suppress(OSError):  # it was closed meanwhile
             connection.sendall(data)
