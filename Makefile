@@ -28,6 +28,8 @@ STAMP  := $(VENV)/.installed-$(EXTRA)
 BENCH  := $(VENV)/.installed-bench
 PARALLEL := $(if $(filter-out 1,$(WORKERS)),-n $(WORKERS) --dist loadfile)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
+# Python compiles a module where it is first imported: pip would compile all 32,000, one after the other.
+INSTALL := $(PIP) install -q --no-compile -c constraints.txt
 FAISS_cpu := faiss-cpu
 FAISS_gpu := faiss-gpu-cu12
 OTHER_cpu := $(FAISS_gpu)
@@ -57,14 +59,14 @@ $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
 		{ echo "$(PYTHON) cannot make a virtual environment: on Debian, apt-get install python3-venv" >&2; exit 2; }
 	$(PIP) install -q --upgrade -c constraints.txt pip
-	$(PIP) install -q -c constraints.txt torch
+	$(INSTALL) torch
 	$(PIP) uninstall -q -y $(OTHER_$(EXTRA))
-	$(PIP) install -q -c constraints.txt -e '.[$(EXTRA),dev]'
+	$(INSTALL) -e '.[$(EXTRA),dev]'
 	@rm -f $(VENV)/.installed-*
 	@touch $@
 
 $(BENCH): $(STAMP)
-	$(PIP) install -q -c constraints.txt -e '.[$(EXTRA),dev,bench]'
+	$(INSTALL) -e '.[$(EXTRA),dev,bench]'
 	@touch $@
 
 demo: $(STAMP) ## corpus, training, index, evaluation, endpoint, page (CORPUS=dir, ONCE=1, PORT=n)
@@ -94,7 +96,7 @@ vscode-test: $(STAMP) $(CODE_SERVER_STAMP) ## the extension in VS Code itself (N
 check: $(STAMP) ## ruff, mypy strict, import contracts
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers auto
 	$(BIN)/lint-imports --no-logo
 
 format: $(STAMP) ## let ruff mend what it can
