@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cocite.pipeline.options import QUERY_KINDS, Candidates, Options, Recommendation
 from cocite.protocols import Query
 from cocite_serve.http.text_work import CrossEncoderFacts
-from cocite_serve.replicas.pace import Pace
+from cocite_serve.replicas.pace import Pace, measured_pace
 from cocite_serve.replicas.text_pairs import facts_of
 
 if TYPE_CHECKING:
@@ -175,10 +175,8 @@ class PairChunks:
         query = Query("warm-up", context="as in [CIT]", title=paper.title, abstract=paper.abstract)
         pairs = self._cross_encoder.pairs(query, rows)
         tokens = int(pairs.lengths.sum())
-        for _ in range(2):
-            begin = time.perf_counter()
-            self._cross_encoder.read([(pairs, slice(None))])
-        return Pace(tokens, time.perf_counter() - begin), tokens / len(rows)
+        read = partial(self._cross_encoder.read, [(pairs, slice(None))])
+        return measured_pace(tokens, read), tokens / len(rows)
 
 
 def pairs_asked(kinds: Collection[str], query: Query, options: Options) -> int:

@@ -14,7 +14,7 @@ from cocite.phases import observed
 from cocite.pipeline.options import Candidates, Options, Recommendation
 from cocite.protocols import Query
 from cocite.retrieval.remote_shards import ShardsUnavailableError
-from cocite_serve.replicas.pace import Pace
+from cocite_serve.replicas.pace import Pace, measured_pace
 from cocite_serve.tracing.spans import span
 
 if TYPE_CHECKING:
@@ -199,11 +199,7 @@ class QueryBlocks:
         query = Query(
             "warm-up", context="as was shown by [CIT] before", title="a title", abstract="an abstract"
         )
-        begin = 0.0
         try:
-            for _ in range(2):
-                begin = time.perf_counter()
-                self._stage.retrieve([query], Options())
+            return measured_pace(QUERY_COST, lambda: self._stage.retrieve([query], Options()))
         except ShardsUnavailableError:
             return Pace(QUERY_COST, GUESS_S)
-        return Pace(QUERY_COST, time.perf_counter() - begin)

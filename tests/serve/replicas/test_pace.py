@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cocite_serve.replicas.pace import Pace
+from cocite_serve.replicas import pace as pace_module
+from cocite_serve.replicas.pace import Pace, measured_pace
 
 SECONDS = st.floats(1e-4, 10)
 
@@ -29,3 +32,13 @@ def test_after_a_half_life_of_work_a_measurement_counts_half() -> None:
 
 def test_what_seems_to_take_no_time_is_without_end() -> None:
     assert Pace(1, 0).amount(1) == float("inf")
+
+
+def test_work_that_was_held_up_once_does_not_set_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, seconds = [0.0], iter([9.0, 3.0, 0.5])  # what is made at first use, a stall, and the work itself
+
+    def work() -> None:
+        now[0] += next(seconds)
+
+    monkeypatch.setattr(pace_module, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    assert measured_pace(100, work).seconds(100) == pytest.approx(0.5)
