@@ -7,12 +7,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import httpx
+import psutil
 
 from helpers.endpoint import free_port
 
@@ -20,6 +21,8 @@ START_S = 300
 STOP_S = 240
 STARTS = 4
 """Attempts to start a head: Ray gives its first processes 30 s, which a busy machine exceeds."""
+GIVEN_UP = "Remaining processes will be killed"
+"""What a head says that ends because one of its processes ended."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,7 @@ def head(
             )
             try:
                 if not _answers(process, url, token.read_text(), folder / "head.log"):
+                    _kill(process)
                     continue
                 # A user's shell names the token but not the mode.
                 mode = {k: v for k, v in environment.items() if k != "RAY_AUTH_MODE"}
@@ -100,6 +104,14 @@ def head(
                 process.terminate()
                 process.wait(STOP_S)
         raise AssertionError(f"ray start was too slow {STARTS} times:\n{(folder / 'head.log').read_text()}")
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a head that gave up, and all it started: its handler of SIGTERM may wait for a lock that it holds itself."""
+    if process.poll() is None:
+        for each in [*psutil.Process(process.pid).children(recursive=True), process]:
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
 
 
 def _start(
@@ -120,9 +132,9 @@ def _answers(process: subprocess.Popen[bytes], url: str, token: str, log: Path) 
     """Wait until a head answers; False where Ray itself did not wait long enough for its processes."""
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
-        if process.poll() is not None:
-            text = log.read_text()
-            assert "timed out during startup" in text, f"ray start ended with {process.returncode}:\n{text}"
+        text = log.read_text()
+        if process.poll() is not None or GIVEN_UP in text:
+            assert "timed out" in text.lower(), f"ray start ended with {process.poll()}:\n{text}"
             return False
         try:
             answer = httpx.get(f"{url}/api/jobs/", timeout=10, headers={"Authorization": f"Bearer {token}"})

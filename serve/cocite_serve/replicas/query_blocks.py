@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -25,6 +26,9 @@ QUERY_COST = 128
 """Cost of a query in the queue, where a text to embed costs its tokens: a query is that long, and is searched, too."""
 GUESS_S = 0.05
 """Seconds of a query, until one was measured."""
+FIRST_ATTEMPTS = 3
+"""At a first measurement. Shards that have just started answer their first round slowly, on a busy machine later than a
+round may take; the golden queries, which come next, need them in time."""
 
 
 def query_costs() -> NDArray[np.int64]:
@@ -194,12 +198,16 @@ class QueryBlocks:
         """What a job was for."""
         return job.result()
 
-    def measure(self) -> Pace:
-        """The pace of one query, once all that is made at first use is there; a guess while a shard is away."""
+    def measure(self, attempts: int = 1) -> Pace:
+        """The pace of one query, once all that is made at first use is there; a guess while a shard is away.
+
+        Args:
+            attempts: how often it is tried where a shard does not answer.
+        """
         query = Query(
             "warm-up", context="as was shown by [CIT] before", title="a title", abstract="an abstract"
         )
-        try:
-            return measured_pace(QUERY_COST, lambda: self._stage.retrieve([query], Options()))
-        except ShardsUnavailableError:
-            return Pace(QUERY_COST, GUESS_S)
+        for _ in range(attempts):
+            with suppress(ShardsUnavailableError):
+                return measured_pace(QUERY_COST, lambda: self._stage.retrieve([query], Options()))
+        return Pace(QUERY_COST, GUESS_S)

@@ -26,6 +26,7 @@ from cocite_serve.replicas.health import HealthCheck
 from cocite_serve.replicas.loaded_versions import LoadedVersions
 from cocite_serve.replicas.pair_chunks import Order, PairChunks, PairJob, Reranked, pairs_asked
 from cocite_serve.replicas.query_blocks import (
+    FIRST_ATTEMPTS,
     QUERY_COST,
     BlockJob,
     Found,
@@ -116,7 +117,7 @@ class Retriever(QueuedStage):
                 time.monotonic,
                 budget=settings.block * QUERY_COST,
                 max_wait_s=settings.max_wait_s,
-                pace=thread.run_first(blocks.measure),
+                pace=thread.run_first(lambda: blocks.measure(FIRST_ATTEMPTS)),
                 item_cost=QUERY_COST,
             ),
             BatchMetrics("retriever").observe,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,15 @@ from cocite.protocols import Query
 from cocite.retrieval.index.opening import open_index
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.retrieval.remote_shards import ShardsUnavailableError
-from cocite_serve.replicas.query_blocks import GUESS_S, QUERY_COST, QueryBlocks, Recommend, Search
+from cocite_serve.replicas.pace import MEASUREMENTS
+from cocite_serve.replicas.query_blocks import (
+    FIRST_ATTEMPTS,
+    GUESS_S,
+    QUERY_COST,
+    QueryBlocks,
+    Recommend,
+    Search,
+)
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +84,21 @@ def test_while_a_shard_is_away_the_pace_is_a_guess() -> None:
 
     stage: Any = Away()
     assert QueryBlocks(stage).measure().seconds(QUERY_COST) == pytest.approx(GUESS_S)
+
+
+def test_a_first_measurement_waits_for_shards_that_are_late() -> None:
+    class Late:
+        asked = 0
+
+        def retrieve(self, *_: object) -> None:
+            self.asked += 1
+            if self.asked < 3:
+                raise ShardsUnavailableError.of({1: "no reply within 5 s"}, 3)
+            time.sleep(0.001)
+
+    stage: Any = Late()
+    assert QueryBlocks(stage).measure(FIRST_ATTEMPTS).seconds(QUERY_COST) != pytest.approx(GUESS_S)
+    assert stage.asked == 3 + MEASUREMENTS  # the third is the warm-up
 
 
 def test_what_is_wrong_with_a_query_is_said(first: FirstStage) -> None:
