@@ -23,6 +23,10 @@ STARTS = 4
 """Attempts to start a head: Ray gives its first processes 30 s, which a busy machine exceeds."""
 GIVEN_UP = "Remaining processes will be killed"
 """What a head says that ends because one of its processes ended."""
+UP = "This command will now block forever"
+"""What it says when all are started; from then on it looks once a second whether one has ended."""
+ANSWERS = 5
+"""After so many, half a second apart, it has looked."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,7 @@ def _start(
 
 def _answers(process: subprocess.Popen[bytes], url: str, token: str, log: Path) -> bool:
     """Wait until a head answers; False where Ray itself did not wait long enough for its processes."""
-    deadline = time.monotonic() + START_S
+    deadline, answers = time.monotonic() + START_S, 0
     while time.monotonic() < deadline:
         text = log.read_text()
         if process.poll() is not None or GIVEN_UP in text:
@@ -138,7 +142,8 @@ def _answers(process: subprocess.Popen[bytes], url: str, token: str, log: Path) 
             return False
         try:
             answer = httpx.get(f"{url}/api/jobs/", timeout=10, headers={"Authorization": f"Bearer {token}"})
-            if answer.status_code == 200:
+            answers += UP in text and answer.status_code == 200
+            if answers == ANSWERS:
                 return True
         except httpx.TransportError:
             pass
