@@ -58,7 +58,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 or newer found: install one, or name it with PYTHON=" >&2; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
 		{ echo "$(PYTHON) cannot make a virtual environment: on Debian, apt-get install python3-venv" >&2; exit 2; }
-	$(PIP) install -q --upgrade -c constraints.txt pip
+	$(INSTALL) --upgrade pip
 	$(INSTALL) torch
 	$(PIP) uninstall -q -y $(OTHER_$(EXTRA))
 	$(INSTALL) -e '.[$(EXTRA),dev]'

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from cocite.corpus.store import Corpus
 
+ROOT = Path(__file__).resolve().parent.parent
+
 # Before anything heavy is imported: nothing is fetched, nothing is reported, one thread for each library.
 for name, value in {
     "HAYSTACK_TELEMETRY_ENABLED": "False",
@@ -29,7 +31,7 @@ for name, value in {
     "IR_DATASETS_HOME": f"{tempfile.gettempdir()}/cocite-tests-ir-datasets",
     "MLFLOW_DISABLE_TELEMETRY": "true",
     # Each process that a test starts would compile the same loops, for XDG_CACHE_HOME is the tests' own.
-    "NUMBA_CACHE_DIR": str(Path(__file__).resolve().parent.parent / ".cache" / "numba"),
+    "NUMBA_CACHE_DIR": str(ROOT / ".cache" / "numba"),
     # What is fastest depends on the processor, and scores of two ways to serve are compared.
     "COCITE_PRECISION": "float32",
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -51,8 +53,6 @@ from helpers.synthetic import SyntheticCorpora, shared_folder  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 
 CONNECTION_SETTINGS = ("AWS_", "COCITE_", "HF_HUB", "HOME", "RAY_ADDRESS", "RAY_AUTH", "XDG_")
-
-ROOT = Path(__file__).resolve().parent.parent
 
 # Derandomised: the same examples every time; no deadline: a busy machine is not a failure.
 settings.register_profile(

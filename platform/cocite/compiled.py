@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,8 +26,7 @@ class CacheByContent(UserWideCacheLocator):  # type: ignore[misc]
 
     def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
         super().__init__(py_func, py_file)
-        source = Path(py_file)
-        digest = hashlib.sha256(source.read_bytes()).hexdigest()
+        digest = self.get_source_stamp().hex()  # of SHA-256, once for all functions of a file
         folder = Path(config.CACHE_DIR) if config.CACHE_DIR else cache_folder() / "compiled"
         self._cache_path = str(folder / f"{py_func.__module__}-{digest[:16]}")
 
